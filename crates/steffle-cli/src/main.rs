@@ -1,0 +1,3 @@
+//! The `steffle` command.
+
+fn main() {}

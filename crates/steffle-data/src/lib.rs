@@ -1,0 +1,1 @@
+//! From tables to encoded records: files, schema, embedded data sets, partitions.

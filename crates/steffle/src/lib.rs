@@ -1,0 +1,7 @@
+//! Trains one classifier across silos that may not share their records, makes its predictions
+//! independent of a sensitive attribute, and keeps that attribute private.
+//!
+//! This crate is the algorithm and nothing else: it opens no file and no socket, reads no clock
+//! and owns no global source of randomness.
+
+pub mod record;

@@ -1,0 +1,96 @@
+//! What the attributes division holds: record ids and the sensitive class of each.
+
+/// The class of a record whose sensitive attribute is missing.
+pub const MISSING_CLASS: u16 = u16::MAX;
+
+/// A sensitive value. It can be put in by anyone and read by the attributes division only.
+///
+/// There is deliberately no `Debug`, `Clone`, `Serialize`, `Deref` or public accessor, so that
+/// neither a log line nor a reply can hold it. These do not compile:
+///
+/// ```compile_fail
+/// let s = steffle::record::Sensitive::new(vec![0u16, 1]);
+/// println!("{s:?}");
+/// ```
+/// ```compile_fail
+/// let s = steffle::record::Sensitive::new(vec![0u16, 1]);
+/// let copy = s.clone();
+/// ```
+/// ```compile_fail
+/// let s = steffle::record::Sensitive::new(vec![0u16, 1]);
+/// let read = s.expose();
+/// ```
+pub struct Sensitive<T>(T);
+
+impl<T> Sensitive<T> {
+    /// Seals a value.
+    pub fn new(value: T) -> Self {
+        Self(value)
+    }
+}
+
+/// Why attributes were refused. No message holds a class of a record.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttributesError {
+    /// Ids and classes differ in number.
+    #[error("{ids} record ids but {classes} sensitive classes")]
+    Length {
+        /// Ids given.
+        ids: usize,
+        /// Classes given.
+        classes: usize,
+    },
+    /// Some class is outside the schema.
+    #[error("a sensitive class is outside the schema, which has {classes} classes")]
+    Class {
+        /// How many classes the schema knows.
+        classes: usize,
+    },
+    /// The same record id twice.
+    #[error("record id {id} stands twice among the attributes; an id names one record")]
+    Repeated {
+        /// The repeated id.
+        id: u64,
+    },
+}
+
+/// Sensitive classes by record id.
+pub struct Attributes {
+    ids: Vec<u64>,
+    classes: Sensitive<Vec<u16>>,
+    class_count: usize,
+}
+
+impl Attributes {
+    /// Checks lengths, the range of the classes and that no id repeats.
+    pub fn new(
+        ids: Vec<u64>,
+        classes: Sensitive<Vec<u16>>,
+        class_count: usize,
+    ) -> Result<Self, AttributesError> {
+        if ids.len() != classes.0.len() {
+            return Err(AttributesError::Length { ids: ids.len(), classes: classes.0.len() });
+        }
+        let known = |class: &u16| usize::from(*class) < class_count || *class == MISSING_CLASS;
+        if !classes.0.iter().all(known) {
+            return Err(AttributesError::Class { classes: class_count });
+        }
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(AttributesError::Repeated { id: pair[0] });
+        }
+        Ok(Self { ids, classes, class_count })
+    }
+
+    /// Record ids, in the order of the classes.
+    pub fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// How many classes the schema knows (k).
+    pub fn class_count(&self) -> usize {
+        self.class_count
+    }
+}

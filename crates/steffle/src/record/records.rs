@@ -1,0 +1,101 @@
+//! What the records division holds: everything but the sensitive attribute.
+
+use super::Rows;
+
+/// Why records were refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordsError {
+    /// Columns of different length.
+    #[error("{rows} rows but {found} {what}")]
+    Length {
+        /// Rows given.
+        rows: usize,
+        /// Entries of the other column.
+        found: usize,
+        /// The other column.
+        what: &'static str,
+    },
+    /// A label outside the schema.
+    #[error("record {row} has label {label}; allowed are 0..{labels}")]
+    Label {
+        /// Which record.
+        row: usize,
+        /// The label given.
+        label: u16,
+        /// How many labels the schema knows.
+        labels: usize,
+    },
+}
+
+/// Records of one silo: ids, encoded rows, labels and, for conditional parity, strata.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Records {
+    ids: Vec<u64>,
+    rows: Rows,
+    labels: Vec<u16>,
+    /// Value of the column that `conditional:COLUMN` conditions on.
+    strata: Option<Vec<u16>>,
+}
+
+impl Records {
+    /// Checks that all columns have one entry per row and that labels are below `labels`.
+    pub fn new(
+        ids: Vec<u64>,
+        rows: Rows,
+        labels: Vec<u16>,
+        strata: Option<Vec<u16>>,
+        label_count: usize,
+    ) -> Result<Self, RecordsError> {
+        let lengths = [
+            ("ids", ids.len()),
+            ("labels", labels.len()),
+            ("strata", strata.as_ref().map_or(rows.len(), Vec::len)),
+        ];
+        if let Some(&(what, found)) = lengths.iter().find(|(_, len)| *len != rows.len()) {
+            return Err(RecordsError::Length { rows: rows.len(), found, what });
+        }
+        if let Some(row) = labels.iter().position(|&label| usize::from(label) >= label_count) {
+            return Err(RecordsError::Label { row, label: labels[row], labels: label_count });
+        }
+        Ok(Self { ids, rows, labels, strata })
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Universal record ids.
+    pub fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// Encoded features.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Labels, one per record.
+    pub fn labels(&self) -> &[u16] {
+        &self.labels
+    }
+
+    /// The stratum of record `row`; 0 when no column was named.
+    pub fn stratum(&self, row: usize) -> u16 {
+        self.strata.as_ref().map_or(0, |strata| strata[row])
+    }
+
+    /// Bytes held by the encoded records.
+    pub fn bytes(&self) -> usize {
+        let strata = self.strata.as_ref().map_or(0, Vec::len);
+        self.rows.bytes()
+            + self.ids.len() * size_of::<u64>()
+            + (self.labels.len() + strata) * size_of::<u16>()
+    }
+}

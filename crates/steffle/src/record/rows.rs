@@ -1,0 +1,147 @@
+//! Encoded feature rows: a record costs what its non-zeros cost.
+
+use serde::{Deserialize, Serialize};
+
+/// How the features of a row are laid out.
+///
+/// Features `0..numeric` are numbers; features `numeric..features` are one-hot levels, of which a
+/// row switches on at most one per categorical column. Feature `features` is the bias, which no
+/// row stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Numeric columns.
+    pub numeric: usize,
+    /// Categorical columns: stored codes per row.
+    pub categorical: usize,
+    /// Features in all (`d_x`), without the bias.
+    pub features: usize,
+}
+
+impl Layout {
+    /// The code of a level the schema does not know: it switches on nothing.
+    ///
+    /// It points one past the bias, at a slot that every weight vector keeps at zero, so that
+    /// the hot loops need no branch for it.
+    pub const fn absent(self) -> u32 {
+        self.features as u32 + 1
+    }
+
+    /// Weights of one output: a weight per feature and a bias.
+    pub const fn weights(self) -> usize {
+        self.features + 1
+    }
+
+    /// Weights plus the slot that absent levels point at.
+    pub const fn padded(self) -> usize {
+        self.features + 2
+    }
+}
+
+/// Why rows were refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RowsError {
+    /// The two parts disagree about the number of rows.
+    #[error("{numeric} numbers and {codes} codes do not make whole rows of {layout:?}")]
+    Shape {
+        /// Numbers given.
+        numeric: usize,
+        /// Codes given.
+        codes: usize,
+        /// The layout they should have.
+        layout: Layout,
+    },
+    /// A number is NaN or infinite.
+    #[error("row {row}, numeric column {column} is not a finite number")]
+    NotFinite {
+        /// Which row.
+        row: usize,
+        /// Which numeric column.
+        column: usize,
+    },
+    /// A code points outside the one-hot features.
+    #[error("row {row} has code {code}; allowed are {first}..{end} and {absent} (absent)")]
+    Code {
+        /// Which row.
+        row: usize,
+        /// The code given.
+        code: u32,
+        /// First one-hot feature.
+        first: usize,
+        /// One past the last one-hot feature.
+        end: usize,
+        /// The code for an absent level.
+        absent: u32,
+    },
+}
+
+/// Encoded rows, checked: every number is finite and every code is in range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    layout: Layout,
+    len: usize,
+    numeric: Vec<f32>,
+    codes: Vec<u32>,
+}
+
+impl Rows {
+    /// Checks and takes the two row-major parts; refuses ragged, non-finite or out-of-range input.
+    pub fn new(
+        layout: Layout,
+        len: usize,
+        numeric: Vec<f32>,
+        codes: Vec<u32>,
+    ) -> Result<Self, RowsError> {
+        if numeric.len() != len * layout.numeric || codes.len() != len * layout.categorical {
+            return Err(RowsError::Shape { numeric: numeric.len(), codes: codes.len(), layout });
+        }
+        if let Some(at) = numeric.iter().position(|value| !value.is_finite()) {
+            return Err(RowsError::NotFinite {
+                row: at / layout.numeric,
+                column: at % layout.numeric,
+            });
+        }
+        let one_hot = layout.numeric as u32..layout.features as u32;
+        let bad = |code: &u32| !one_hot.contains(code) && *code != layout.absent();
+        if let Some(at) = codes.iter().position(bad) {
+            return Err(RowsError::Code {
+                row: at / layout.categorical,
+                code: codes[at],
+                first: layout.numeric,
+                end: layout.features,
+                absent: layout.absent(),
+            });
+        }
+        Ok(Self { layout, len, numeric, codes })
+    }
+
+    /// The layout of every row.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The numbers of row `row`.
+    pub fn numeric(&self, row: usize) -> &[f32] {
+        &self.numeric[row * self.layout.numeric..][..self.layout.numeric]
+    }
+
+    /// The codes of row `row`.
+    pub fn codes(&self, row: usize) -> &[u32] {
+        &self.codes[row * self.layout.categorical..][..self.layout.categorical]
+    }
+
+    /// Bytes held by the encoded rows.
+    pub fn bytes(&self) -> usize {
+        self.numeric.len() * size_of::<f32>() + self.codes.len() * size_of::<u32>()
+    }
+}
