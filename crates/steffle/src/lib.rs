@@ -4,7 +4,10 @@
 //! This crate is the algorithm and nothing else: it opens no file and no socket, reads no clock
 //! and owns no global source of randomness.
 
+pub mod division;
 pub mod fairness;
 pub mod model;
+pub mod noise;
+pub mod protocol;
 pub mod randomness;
 pub mod record;

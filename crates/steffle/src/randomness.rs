@@ -4,7 +4,7 @@
 //! change what any of them draws.
 
 use rand::SeedableRng;
-pub use rand_chacha::ChaCha12Rng;
+pub use rand::rngs::ChaCha12Rng;
 
 /// What a stream is for. Two purposes never share numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use crate::record::Rows;
 
 /// Copies `weights` (`[features + 1][outputs]`) and appends the zero slot.
-pub fn pad(weights: &[f64], outputs: usize, padded: &mut Vec<f64>) {
+pub(crate) fn pad(weights: &[f64], outputs: usize, padded: &mut Vec<f64>) {
     padded.clear();
     padded.extend_from_slice(weights);
     padded.resize(weights.len() + outputs, 0.0);
@@ -15,7 +15,7 @@ pub fn pad(weights: &[f64], outputs: usize, padded: &mut Vec<f64>) {
 
 /// The score of one row under one output: `w' x + bias`.
 #[inline]
-pub fn dot(rows: &Rows, row: usize, weights: &[f64]) -> f64 {
+pub(crate) fn dot(rows: &Rows, row: usize, weights: &[f64]) -> f64 {
     let (numeric, codes) = (rows.numeric(row), rows.codes(row));
     let mut sum = weights[rows.layout().features];
     for (&value, &weight) in numeric.iter().zip(weights) {
@@ -34,7 +34,7 @@ pub fn dot(rows: &Rows, row: usize, weights: &[f64]) -> f64 {
 
 /// Adds `coefficient * (x, 1)` to `into`.
 #[inline]
-pub fn add_scaled(rows: &Rows, row: usize, coefficient: f64, into: &mut [f64]) {
+pub(crate) fn add_scaled(rows: &Rows, row: usize, coefficient: f64, into: &mut [f64]) {
     let (numeric, codes) = (rows.numeric(row), rows.codes(row));
     for (slot, &value) in into.iter_mut().zip(numeric) {
         *slot += coefficient * f64::from(value);
@@ -47,7 +47,7 @@ pub fn add_scaled(rows: &Rows, row: usize, coefficient: f64, into: &mut [f64]) {
 
 /// The scores of one row under `scores.len()` interleaved outputs.
 #[inline]
-pub fn dot_many(rows: &Rows, row: usize, weights: &[f64], scores: &mut [f64]) {
+pub(crate) fn dot_many(rows: &Rows, row: usize, weights: &[f64], scores: &mut [f64]) {
     let outputs = scores.len();
     let slot = |feature: usize| &weights[feature * outputs..][..outputs];
     scores.copy_from_slice(slot(rows.layout().features));
@@ -66,7 +66,7 @@ pub fn dot_many(rows: &Rows, row: usize, weights: &[f64], scores: &mut [f64]) {
 
 /// Adds the outer product of `(x, 1)` and `coefficients` to the interleaved `into`.
 #[inline]
-pub fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mut [f64]) {
+pub(crate) fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mut [f64]) {
     if let [coefficient] = coefficients {
         return add_scaled(rows, row, *coefficient, into);
     }
@@ -87,7 +87,7 @@ pub fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mut [f64]
 
 /// `|(x, 1)|^2` of one row.
 #[inline]
-pub fn squared_norm(rows: &Rows, row: usize) -> f64 {
+pub(crate) fn squared_norm(rows: &Rows, row: usize) -> f64 {
     let numeric: f64 = rows.numeric(row).iter().map(|&v| f64::from(v) * f64::from(v)).sum();
     let absent = rows.layout().absent();
     let present = rows.codes(row).iter().filter(|&&code| code != absent).count();
@@ -99,7 +99,7 @@ pub fn squared_norm(rows: &Rows, row: usize) -> f64 {
 /// `x = k ln 2 + r` with `|r| <= ln 2 / 2`; `e^r` by its Taylor polynomial of degree 13, whose
 /// remainder is below 5e-18. Written without branches so that the compiler vectorises it.
 #[inline]
-pub fn exp_in_place(values: &mut [f64]) {
+pub(crate) fn exp_in_place(values: &mut [f64]) {
     for value in values {
         *value = exp(*value);
     }
@@ -140,14 +140,14 @@ fn exp(x: f64) -> f64 {
 }
 
 /// `1 / (1 + e^-z)` for each entry.
-pub fn sigmoid_in_place(values: &mut [f64]) {
+pub(crate) fn sigmoid_in_place(values: &mut [f64]) {
     for value in values {
         *value = 1.0 / (1.0 + exp(-*value));
     }
 }
 
 /// `tanh z` for each entry.
-pub fn tanh_in_place(values: &mut [f64]) {
+pub(crate) fn tanh_in_place(values: &mut [f64]) {
     for value in values {
         *value = 1.0 - 2.0 / (1.0 + exp(2.0 * *value));
     }

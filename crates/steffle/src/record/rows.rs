@@ -92,7 +92,8 @@ impl Rows {
         numeric: Vec<f32>,
         codes: Vec<u32>,
     ) -> Result<Self, RowsError> {
-        if numeric.len() != len * layout.numeric || codes.len() != len * layout.categorical {
+        if Some(numeric.len()) != len.checked_mul(layout.numeric)
+            || Some(codes.len()) != len.checked_mul(layout.categorical) {
             return Err(RowsError::Shape { numeric: numeric.len(), codes: codes.len(), layout });
         }
         if let Some(at) = numeric.iter().position(|value| !value.is_finite()) {
@@ -113,6 +114,24 @@ impl Rows {
             });
         }
         Ok(Self { layout, len, numeric, codes })
+    }
+
+    /// No row.
+    pub fn empty(layout: Layout) -> Self {
+        Self { layout, len: 0, numeric: Vec::new(), codes: Vec::new() }
+    }
+
+    /// Appends a row of other rows with the same layout.
+    pub fn push_from(&mut self, other: &Self, row: usize) {
+        debug_assert_eq!(self.layout, other.layout);
+        self.numeric.extend_from_slice(other.numeric(row));
+        self.codes.extend_from_slice(other.codes(row));
+        self.len += 1;
+    }
+
+    /// All numbers and all codes, row by row.
+    pub fn parts(&self) -> (&[f32], &[u32]) {
+        (&self.numeric, &self.codes)
     }
 
     /// The layout of every row.
