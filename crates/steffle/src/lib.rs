@@ -5,9 +5,13 @@
 //! and owns no global source of randomness.
 
 pub mod division;
+pub mod driver;
 pub mod fairness;
 pub mod model;
 pub mod noise;
 pub mod protocol;
 pub mod randomness;
 pub mod record;
+pub mod server;
+pub mod steffle;
+pub mod train;

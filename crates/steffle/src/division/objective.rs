@@ -31,11 +31,5 @@ pub trait Objective: Send + Sync {
     fn cell(&self, label: u16, stratum: u16) -> Option<usize>;
 
     /// Fills `scores` for the records of `pass`, whose labels are `labels`.
-    fn score(
-        &self,
-        model: &dyn Classifier,
-        pass: &Pass,
-        labels: &[u16],
-        scores: &mut ScoreTable,
-    );
+    fn score(&self, model: &dyn Classifier, pass: &Pass, labels: &[u16], scores: &mut ScoreTable);
 }

@@ -208,7 +208,9 @@ fn notions_are_cell_functions() {
     let conditional = Notion::Conditional { strata: 2 };
     assert_eq!(cells(conditional), [Some(0), Some(0), Some(1), Some(1)]);
     assert_eq!(cells(Notion::None), [None; 4]);
-    for name in ["demographic-parity", "equalized-odds", "equal-opportunity", "conditional:a", "none"] {
+    for name in
+        ["demographic-parity", "equalized-odds", "equal-opportunity", "conditional:a", "none"]
+    {
         assert_eq!(name.parse::<NotionName>().unwrap().to_string(), name);
     }
     assert!("conditional:".parse::<NotionName>().is_err());

@@ -51,9 +51,11 @@ pub fn combine<'b>(
 ) -> &'b mut [f64] {
     let columns = combination.len();
     into.clear();
-    into.extend(factor.slopes_of(record, columns).chunks_exact(columns).map(|row| {
-        row.iter().zip(combination).map(|(slope, weight)| slope * weight).sum::<f64>()
-    }));
+    into.extend(
+        factor.slopes_of(record, columns).chunks_exact(columns).map(|row| {
+            row.iter().zip(combination).map(|(slope, weight)| slope * weight).sum::<f64>()
+        }),
+    );
     into
 }
 

@@ -107,8 +107,7 @@ impl Classifier for Mlp {
                 .zip(above.chunks_exact(block.outputs * columns))
                 .zip(units.chunks_exact(block.inputs));
             for ((below, above), units) in records {
-                for (input, (row, &unit)) in
-                    below.chunks_exact_mut(columns).zip(units).enumerate()
+                for (input, (row, &unit)) in below.chunks_exact_mut(columns).zip(units).enumerate()
                 {
                     let weights = &weights[input * block.outputs..][..block.outputs];
                     for (&weight, above) in weights.iter().zip(above.chunks_exact(columns)) {

@@ -4,7 +4,7 @@
 //! feature row, so whoever receives a handover learns `x`.
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
-use crate::division::{Candidates, Who};
+use crate::division::{Candidates, NO_CELL, Who};
 use crate::model::{Block, Factor, Inputs};
 use crate::record::{Layout, Rows};
 
@@ -96,12 +96,19 @@ impl Handover {
 
     /// The candidates, as the attributes division takes them.
     pub fn candidates<'a>(&'a self, factors: &'a [Factor<'a>]) -> Candidates<'a> {
-        Candidates {
-            who: Who::Ids(&self.ids),
-            cells: &self.cells,
-            scores: &self.scores,
-            factors,
+        Candidates { who: Who::Ids(&self.ids), cells: &self.cells, scores: &self.scores, factors }
+    }
+
+    /// Whether the records' cells and scores are those of a question of this shape.
+    pub fn fits(&self, cells: usize, columns: usize) -> Result<(), &'static str> {
+        if self.scores.len() != self.ids.len() * columns {
+            return Err("its scores do not have the question's columns");
         }
+        let known = |&cell: &u16| usize::from(cell) < cells || cell == NO_CELL;
+        if !self.cells.iter().all(known) {
+            return Err("a record is in a cell that the question does not have");
+        }
+        Ok(())
     }
 
     /// Refuses parts that do not fit together, ids that repeat and numbers that are not finite.
@@ -126,7 +133,8 @@ impl Handover {
         let (mut inputs, mut offset) = (self.rows.layout().features, 0);
         for (layer, (block, slopes)) in self.blocks.iter().zip(&self.slopes).enumerate() {
             let per_record = block.outputs.checked_mul(columns).and_then(|n| n.checked_mul(count));
-            if per_record != Some(slopes.len()) || block.inputs != inputs || block.offset != offset {
+            if per_record != Some(slopes.len()) || block.inputs != inputs || block.offset != offset
+            {
                 return shape("a layer's slopes do not fit its shape");
             }
             if layer > 0 && self.hidden[layer - 1].len() != count * inputs {
@@ -195,8 +203,7 @@ impl Decode for Handover {
         let (numeric, categorical) = (size(reader)?, size(reader)?);
         let layout = Layout { numeric, categorical, features: size(reader)? };
         let len = size(reader)?;
-        let (numeric, codes) =
-            (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
+        let (numeric, codes) = (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
         let rows = Rows::new(layout, len, numeric, codes)
             .map_err(|error| CodecError::Shape(error.to_string()))?;
         let handover = Self { ids, cells, scores, blocks, slopes, rows, hidden };

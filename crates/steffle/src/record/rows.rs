@@ -93,7 +93,8 @@ impl Rows {
         codes: Vec<u32>,
     ) -> Result<Self, RowsError> {
         if Some(numeric.len()) != len.checked_mul(layout.numeric)
-            || Some(codes.len()) != len.checked_mul(layout.categorical) {
+            || Some(codes.len()) != len.checked_mul(layout.categorical)
+        {
             return Err(RowsError::Shape { numeric: numeric.len(), codes: codes.len(), layout });
         }
         if let Some(at) = numeric.iter().position(|value| !value.is_finite()) {

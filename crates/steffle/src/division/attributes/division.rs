@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::release::{NoiseScale, Price, Reserved, Unreleased};
+use super::release::{NoiseScale, Price, Released, Reserved, Unreleased};
 use super::{Attributes, Combinations, MISSING_CLASS};
 use crate::division::{Candidates, NO_CELL, Who};
 use crate::model::{Block, Gradient, squared_norm};
-use crate::protocol::{Form, Question};
+use crate::noise::NoiseSource;
+use crate::protocol::{Form, Handover, PrivateSums, Question, QuestionError};
 
 /// Why an attributes division refuses to be set up.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -25,6 +26,12 @@ pub enum AttributesDivisionError {
         /// The first position at which the ids differ.
         position: usize,
     },
+    /// The question does not fit the schema.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// A handover does not fit the question.
+    #[error("a handover does not fit the question: {0}")]
+    Handover(&'static str),
 }
 
 /// Holds the sensitive classes and answers with released sums.
@@ -83,6 +90,51 @@ impl AttributesDivision {
     /// depend on how many of the records it holds.
     pub fn price(&self, announced: usize) -> Price {
         Price::new(self.noise_of_mean.scaled(announced as f64))
+    }
+
+    /// Answers a question about announced records, of which it holds some, all or none.
+    ///
+    /// Everything is checked before `s` is read; nothing about the holdings shows in the shape of
+    /// the reply, its noise or an error.
+    pub fn answer(
+        &self,
+        question: &Question,
+        handovers: &[Handover],
+        noise: &mut impl NoiseSource,
+    ) -> Result<Released<PrivateSums>, AttributesDivisionError> {
+        let columns = question.cells.first().map_or(0, |cell| cell.quadratic.len());
+        let cells = question.cells.len();
+        question.check(question.theta.len(), cells, self.classes(), columns)?;
+        let refuse = |what| Err(AttributesDivisionError::Handover(what));
+        let Some(first) = handovers.first() else {
+            return refuse("there is none");
+        };
+        let blocks = first.blocks();
+        if blocks.iter().map(Block::parameters).sum::<usize>() != question.theta.len() {
+            return refuse("its layers do not make up theta");
+        }
+        let mut announced: Vec<u64> = Vec::new();
+        for handover in handovers {
+            if handover.blocks() != blocks {
+                return refuse("two handovers describe different models");
+            }
+            handover.fits(cells, columns).map_err(AttributesDivisionError::Handover)?;
+            announced.extend_from_slice(handover.ids());
+        }
+        announced.sort_unstable();
+        if announced.windows(2).any(|pair| pair[0] == pair[1]) {
+            return refuse("a record id was announced twice");
+        }
+        let combinations = Combinations::new(question, self.classes(), columns);
+        let reserved = self.price(announced.len()).reserve();
+        let mut sums = self.open(&reserved, question, blocks);
+        let mut scratch = Vec::new();
+        for handover in handovers {
+            let which: Vec<u32> = (0..handover.len() as u32).collect();
+            let factors = handover.factors(&which);
+            self.add(&combinations, &handover.candidates(&factors), &mut sums, &mut scratch);
+        }
+        Ok(sums.release(reserved, noise))
     }
 
     /// Empty sums for a question, opened by a reserved price.

@@ -75,7 +75,10 @@ impl Attributes {
         class_count: usize,
     ) -> Result<Self, AttributesError> {
         if ids.len() != classes.expose().len() {
-            return Err(AttributesError::Length { ids: ids.len(), classes: classes.expose().len() });
+            return Err(AttributesError::Length {
+                ids: ids.len(),
+                classes: classes.expose().len(),
+            });
         }
         let known = |class: &u16| usize::from(*class) < class_count || *class == MISSING_CLASS;
         if !classes.expose().iter().all(known) {

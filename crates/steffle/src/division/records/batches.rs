@@ -119,8 +119,7 @@ mod tests {
             counts[index as usize] += 1;
         }
         // Chi-square with 5 degrees of freedom exceeds 30 with probability 1.5e-5; seeds are fixed.
-        let statistic: f64 =
-            counts.iter().map(|&c| (f64::from(c) - 2000.0).powi(2) / 2000.0).sum();
+        let statistic: f64 = counts.iter().map(|&c| (f64::from(c) - 2000.0).powi(2) / 2000.0).sum();
         assert!(statistic < 30.0, "{counts:?}");
     }
 }

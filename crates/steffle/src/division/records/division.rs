@@ -115,9 +115,14 @@ impl RecordsDivision {
     ) -> Result<(PublicSums, Handover), RecordsDivisionError> {
         let empty = Handover::empty(self.model.blocks(), self.model.layout());
         let ids: Vec<u64> = self.records.ids().to_vec();
-        self.pass(question, round, || empty.clone(), |handover, candidates| {
-            handover.push(candidates, &ids);
-        })
+        self.pass(
+            question,
+            round,
+            || empty.clone(),
+            |handover, candidates| {
+                handover.push(candidates, &ids);
+            },
+        )
     }
 
     /// One pass over the round's batch; every chunk's candidates go to `receive`.

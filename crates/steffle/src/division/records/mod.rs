@@ -5,5 +5,5 @@ mod division;
 mod workspace;
 
 pub use batches::Batches;
-pub use division::{RecordsDivision, RecordsDivisionError};
 pub(super) use division::MergeOther;
+pub use division::{RecordsDivision, RecordsDivisionError};
