@@ -197,6 +197,15 @@ pub enum Error {
         /// The columns with missing values and how many.
         columns: Vec<String>,
     },
+    /// Too few rows to train on some and test on others.
+    #[error(
+        "{rows} usable rows cannot be split into training and test rows; \
+         at least 2 rows (of 2 units) are needed"
+    )]
+    TooFewRows {
+        /// Usable rows.
+        rows: usize,
+    },
     /// A label or sensitive column with a single class.
     #[error(
         "{role} column `{column}` has only the class(es) {}; at least 2 are needed",
@@ -352,6 +361,7 @@ impl Error {
             Self::NoSensitive => "data::no-sensitive",
             Self::NoFeatures => "data::no-features",
             Self::NoRows { .. } => "data::no-rows",
+            Self::TooFewRows { .. } => "data::too-few-rows",
             Self::TooFewClasses { .. } => "data::too-few-classes",
             Self::TooManyClasses { .. } => "data::too-many-classes",
             Self::Favourable { .. } => "data::favourable",

@@ -1,5 +1,6 @@
 //! A table whose columns have their meaning.
 
+mod bundles;
 mod ids;
 
 use std::path::Path;
@@ -9,6 +10,7 @@ use crate::recipe::{Missing, Recipe};
 use crate::schema::Schema;
 use crate::table::{Categories, Column, Table, read};
 
+pub(crate) use bundles::Bundles;
 pub(crate) use ids::ids_of;
 
 /// A table with a recipe applied: values renamed, the label cut, unusable rows set aside.
@@ -152,6 +154,11 @@ impl Dataset {
             counts[units[row as usize] as usize] += 1;
         }
         counts.into_iter().max().unwrap_or(0)
+    }
+
+    /// The rows, bundled by unit.
+    pub(crate) fn bundles(&self, rows: &[u32]) -> Bundles {
+        Bundles::new(rows, self.units())
     }
 
     pub(crate) fn numeric(&self) -> impl Iterator<Item = (&str, &[f64])> {
