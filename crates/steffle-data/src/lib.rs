@@ -1,1 +1,64 @@
 //! From tables to encoded records: files, schema, embedded data sets, partitions.
+//!
+//! | step | type or function |
+//! |---|---|
+//! | where rows come from | [`Source::parse`]: `adult`, `credit-card`, `retired-adult`, a file |
+//! | what columns mean | [`Recipe`]: of a named data set, or the user's |
+//! | a file as columns | [`read`], or [`Reader`] for chunks; [`Table`], [`write`] |
+//! | both together | [`Dataset`]: renamed, complete rows listed by [`Dataset::rows`] |
+//! | training and test rows | [`split`], [`hold_out`] |
+//! | silos (Algorithm 3) | [`partition`] |
+//! | what silos say | [`Summary::of`] their training rows, [`Summary::merge`] |
+//! | what is agreed | [`Schema::from_summary`]: scaling, levels, labels, classes, hash |
+//! | encoded records | [`encode`], for the records division |
+//! | sensitive classes | [`attributes`] (sealed), [`evaluation_groups`] (held-out rows only) |
+//! | prediction | [`Reader::open`] with [`Schema::feature_columns`], then [`encode_features`] |
+//! | evaluation | [`Dataset::for_evaluation`], then [`encode`] and [`evaluation_groups`] |
+//!
+//! Rows are lists of `u32` places in a table: splitting and partitioning copy no data.
+//!
+//! ```
+//! use rand::SeedableRng;
+//! use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
+//!
+//! let source = Source::parse("adult", None)?;
+//! let recipe = source.recipe().expect("a named data set has one");
+//! let data = Dataset::new(source.read(&recipe)?, recipe)?;
+//!
+//! let mut rng = rand::rngs::ChaCha20Rng::seed_from_u64(7);
+//! let rows = split(&data, 0.0, &mut rng)?;
+//! let silos = partition(&data, &rows.train, 3, 0.75, &mut rng)?;
+//!
+//! let mut summary = Summary::of(&data, &silos[0]);
+//! summary.merge(&Summary::of(&data, &silos[1]))?;
+//! summary.merge(&Summary::of(&data, &silos[2]))?;
+//! let schema = Schema::from_summary(data.recipe(), &summary)?;
+//! assert_eq!(schema.layout().features, 102);
+//!
+//! let records = encode(&data, &silos[0], &schema)?.records;
+//! let sealed = attributes(&data, &silos[0], &schema)?;
+//! assert_eq!((records.len(), sealed.class_count()), (11_305, 2));
+//! # Ok::<(), steffle_data::Error>(())
+//! ```
+
+mod dataset;
+mod error;
+mod partition;
+mod recipe;
+mod schema;
+mod split;
+mod table;
+
+pub use dataset::Dataset;
+pub use error::Error;
+pub use partition::partition;
+pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
+pub use schema::{
+    Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,
+    encode_features, evaluation_groups, load_attributes,
+};
+pub use split::{Split, hold_out, split};
+pub use table::{
+    Categories, Column, Columns, Kind, MISSING_LEVEL, Reader, Table, read, read_parquet_bytes,
+    write, write_atomically,
+};

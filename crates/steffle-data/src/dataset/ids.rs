@@ -1,0 +1,84 @@
+//! Who a row is about: universal record ids, and units that may have several rows.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::recipe::Recipe;
+use crate::table::{Categories, Column, MISSING_LEVEL, Table};
+
+/// Below this every whole number is exact in a column of numbers.
+const EXACT: u64 = 1 << 53;
+
+/// Ids from the record-id column, if one is named; refuses missing, repeated and fractional ids.
+pub(super) fn record_ids(
+    table: &Table,
+    recipe: &Recipe,
+    rows: &[u32],
+) -> Result<Option<Vec<u64>>, Error> {
+    let Some(name) = &recipe.record_id else { return Ok(None) };
+    let at = table.require(name, "the record id")?;
+    ids_of(&table.columns()[at], name, rows).map(Some)
+}
+
+/// The ids in a column, checked in the given rows.
+pub(crate) fn ids_of(column: &Column, name: &str, rows: &[u32]) -> Result<Vec<u64>, Error> {
+    let refuse =
+        |row: u32, problem| Error::Id { row: u64::from(row) + 1, column: name.to_owned(), problem };
+    let ids: Vec<Option<u64>> = match column {
+        Column::Numbers(numbers) => numbers.iter().map(|&number| whole_id(number)).collect(),
+        Column::Text(text) => {
+            let ids: Vec<u64> = text.levels.iter().map(|level| text_id(level)).collect();
+            text.codes.iter().map(|&code| ids.get(code as usize).copied()).collect()
+        }
+    };
+    let mut seen = HashSet::with_capacity(rows.len());
+    for &row in rows {
+        let id = ids[row as usize].ok_or_else(|| {
+            refuse(row, "a record id must be text or a whole number from 0 to 2^53, never missing")
+        })?;
+        if !seen.insert(id) {
+            return Err(refuse(row, "this record id stands twice; an id names one record"));
+        }
+    }
+    Ok(ids.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// Per row of the table the number of its unit; refuses a row without one.
+pub(super) fn units(
+    table: &Table,
+    recipe: &Recipe,
+    rows: &[u32],
+) -> Result<Option<Vec<u32>>, Error> {
+    let Some(name) = &recipe.unit else { return Ok(None) };
+    let at = table.require(name, "the unit")?;
+    let units = Categories::from_column(&table.columns()[at]).codes;
+    match rows.iter().find(|&&row| units[row as usize] == MISSING_LEVEL) {
+        Some(&row) => Err(Error::Id {
+            row: u64::from(row) + 1,
+            column: name.clone(),
+            problem: "the unit is missing; every row must say whom it is about",
+        }),
+        // Rows that are not used may lack a unit; they get one that nobody counts.
+        None => Ok(Some(
+            units.into_iter().map(|unit| if unit == MISSING_LEVEL { 0 } else { unit }).collect(),
+        )),
+    }
+}
+
+fn whole_id(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (0.0..EXACT as f64).contains(&number)).then_some(number as u64)
+}
+
+/// A text id becomes 63 bits of its SHA-256 and the top bit, so that it never meets a numeric id;
+/// two of a million text ids collide with probability below 1e-7, and a collision in one file is
+/// refused. Text that is a whole number counts as the number.
+fn text_id(level: &str) -> u64 {
+    let number = level.parse::<u64>().ok().filter(|id| *id < EXACT && id.to_string() == level);
+    number.unwrap_or_else(|| {
+        let digest = Sha256::digest(level.as_bytes());
+        let bytes = digest.iter().take(8);
+        bytes.fold(0, |id: u64, &byte| id << 8 | u64::from(byte)) | 1 << 63
+    })
+}

@@ -1,0 +1,321 @@
+//! A table whose columns have their meaning.
+
+mod bundles;
+mod ids;
+
+use std::path::Path;
+
+use crate::Error;
+use crate::recipe::{Missing, Recipe};
+use crate::schema::Schema;
+use crate::table::{Categories, Column, Table, read};
+
+pub(crate) use bundles::Bundles;
+pub(crate) use ids::ids_of;
+
+/// A table with a recipe applied: values renamed, the label cut, unusable rows set aside.
+///
+/// Rows are named by their place in the table; [`Dataset::rows`] lists the usable ones, and
+/// splitting, partitioning, summarising and encoding all take such lists, so no row is copied
+/// before it is encoded.
+#[derive(Debug)]
+pub struct Dataset {
+    table: Table,
+    recipe: Recipe,
+    numeric: Vec<usize>,
+    categorical: Vec<usize>,
+    label: usize,
+    sensitive: Vec<usize>,
+    stratum: Option<Categories>,
+    ids: Option<Vec<u64>>,
+    units: Option<Vec<u32>>,
+    rows: Vec<u32>,
+}
+
+impl Dataset {
+    /// Applies a recipe; refuses unknown columns, clashing roles and a table without usable rows.
+    pub fn new(table: Table, recipe: Recipe) -> Result<Self, Error> {
+        Self::bind(table, recipe, true)
+    }
+
+    /// The same for a table of the records division, which must not hold a sensitive column.
+    pub fn records_only(table: Table, recipe: Recipe) -> Result<Self, Error> {
+        let held = recipe.sensitive.iter().find(|name| table.position(name).is_some());
+        if let Some(column) = held {
+            let (origin, column) = (table.origin().to_owned(), column.clone());
+            return Err(Error::SensitiveInRecords { origin, column });
+        }
+        Self::bind(table, recipe, false)
+    }
+
+    /// Reads a labelled file for evaluation: only the columns of the schema, as it knows them.
+    pub fn for_evaluation(path: &Path, schema: &Schema) -> Result<Self, Error> {
+        let recipe = schema.evaluation_recipe();
+        Self::bind(read(path, &schema.evaluation_columns())?, recipe, true)
+    }
+
+    fn bind(mut table: Table, mut recipe: Recipe, sensitive_here: bool) -> Result<Self, Error> {
+        if recipe.sensitive.is_empty() {
+            return Err(Error::NoSensitive);
+        }
+        if recipe.record_id.is_none() && table.position("record_id").is_some() {
+            recipe.record_id = Some("record_id".to_owned());
+        }
+        check_roles(&table, &recipe, sensitive_here)?;
+        table.retain(|name| !is_dropped(name, &recipe));
+        let label = table.require(&recipe.label, "the label")?;
+        name_values(&mut table, &recipe, label)?;
+        let place = |name: &String| table.position(name);
+        let sensitive: Vec<usize> = recipe.sensitive.iter().filter_map(place).collect();
+        let (mut numeric, mut categorical) = (Vec::new(), Vec::new());
+        for (at, name) in table.names().iter().enumerate() {
+            if !is_feature(name, &recipe) {
+                continue;
+            }
+            match table.columns()[at] {
+                Column::Numbers(_) => numeric.push(at),
+                Column::Text(_) => categorical.push(at),
+            }
+        }
+        if numeric.is_empty() && categorical.is_empty() {
+            return Err(Error::NoFeatures);
+        }
+        recipe.categorical = categorical.iter().map(|&at| table.names()[at].clone()).collect();
+        let column = |name: &Option<String>| name.as_ref().and_then(|name| table.column(name));
+        let stratum = column(&recipe.stratum).map(Categories::from_column);
+        let mut needed: Vec<usize> = sensitive.iter().copied().chain([label]).collect();
+        needed.extend(recipe.stratum.as_ref().and_then(place));
+        needed.extend(numeric.iter().chain(&categorical));
+        if recipe.missing == Missing::Category {
+            needed = vec![label];
+        }
+        let rows = usable_rows(&table, &needed)?;
+        let ids = ids::record_ids(&table, &recipe, &rows)?;
+        let units = ids::units(&table, &recipe, &rows)?;
+        Ok(Self {
+            table,
+            recipe,
+            numeric,
+            categorical,
+            label,
+            sensitive,
+            stratum,
+            ids,
+            units,
+            rows,
+        })
+    }
+
+    /// The usable rows, in the order of the table.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// How many rows were set aside for missing values.
+    pub fn dropped(&self) -> usize {
+        self.table.rows() - self.rows.len()
+    }
+
+    /// The columns, after renaming.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The recipe, with every categorical feature and the record id named.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Whether the sensitive columns are here.
+    pub fn holds_sensitive(&self) -> bool {
+        !self.sensitive.is_empty()
+    }
+
+    /// Universal ids of rows.
+    pub fn ids(&self, rows: &[u32]) -> Vec<u64> {
+        match &self.ids {
+            Some(ids) => rows.iter().map(|&row| ids[row as usize]).collect(),
+            None => rows.iter().map(|&row| self.table.first_row() + u64::from(row)).collect(),
+        }
+    }
+
+    /// Per row of the table the number of its unit, if a unit column is named.
+    pub fn units(&self) -> Option<&[u32]> {
+        self.units.as_deref()
+    }
+
+    /// The largest number of the given rows that one unit has: 1 without a unit column.
+    pub fn largest_unit(&self, rows: &[u32]) -> usize {
+        let Some(units) = &self.units else {
+            return usize::from(!rows.is_empty());
+        };
+        let mut counts = vec![0usize; units.iter().max().map_or(0, |&last| last as usize + 1)];
+        for &row in rows {
+            counts[units[row as usize] as usize] += 1;
+        }
+        counts.into_iter().max().unwrap_or(0)
+    }
+
+    /// The rows, bundled by unit.
+    pub(crate) fn bundles(&self, rows: &[u32]) -> Bundles {
+        Bundles::new(rows, self.units())
+    }
+
+    pub(crate) fn numeric(&self) -> impl Iterator<Item = (&str, &[f64])> {
+        self.numeric.iter().filter_map(|&at| match &self.table.columns()[at] {
+            Column::Numbers(numbers) => Some((self.table.names()[at].as_str(), numbers.as_slice())),
+            Column::Text(_) => None,
+        })
+    }
+
+    pub(crate) fn categorical(&self) -> impl Iterator<Item = (&str, &Categories)> {
+        self.categorical.iter().filter_map(|&at| {
+            text(&self.table.columns()[at]).map(|text| (self.table.names()[at].as_str(), text))
+        })
+    }
+
+    pub(crate) fn label(&self) -> Option<&Categories> {
+        text(&self.table.columns()[self.label])
+    }
+
+    pub(crate) fn sensitive(&self) -> impl Iterator<Item = &Categories> {
+        self.sensitive.iter().filter_map(|&at| text(&self.table.columns()[at]))
+    }
+
+    pub(crate) fn stratum(&self) -> Option<&Categories> {
+        self.stratum.as_ref()
+    }
+}
+
+fn text(column: &Column) -> Option<&Categories> {
+    match column {
+        Column::Text(text) => Some(text),
+        Column::Numbers(_) => None,
+    }
+}
+
+/// Every column that a recipe names must be there, and no two roles may clash.
+fn check_roles(table: &Table, recipe: &Recipe, sensitive_here: bool) -> Result<(), Error> {
+    table.require(&recipe.label, "the label")?;
+    if sensitive_here {
+        for name in &recipe.sensitive {
+            table.require(name, "sensitive")?;
+        }
+    }
+    let lists = [(&recipe.drop, "a column to drop"), (&recipe.categorical, "categorical")];
+    for (names, role) in lists {
+        for name in names.iter().filter(|name| !recipe.sensitive.contains(name)) {
+            table.require(name, role)?;
+        }
+    }
+    for name in recipe.merges.keys().filter(|name| !recipe.sensitive.contains(name)) {
+        table.require(name, "a column with renamed values")?;
+    }
+    let optional = [
+        (&recipe.partition_by, "the column to partition by"),
+        (&recipe.stratum, "the column to condition on"),
+        (&recipe.unit, "the unit"),
+        (&recipe.record_id, "the record id"),
+    ];
+    for (name, role) in optional {
+        if let Some(name) = name.as_ref().filter(|name| !recipe.sensitive.contains(name)) {
+            table.require(name, role)?;
+        }
+    }
+    let clash = |column: &String, first, second| {
+        Err(Error::TwoRoles { column: column.clone(), first, second })
+    };
+    let is = |role: &Option<String>, name: &String| role.as_ref() == Some(name);
+    for name in recipe.sensitive.iter().chain([&recipe.label]) {
+        let first = if *name == recipe.label { "the label" } else { "sensitive" };
+        if is(&recipe.unit, name) {
+            return clash(name, first, "the unit");
+        }
+        if is(&recipe.record_id, name) {
+            return clash(name, first, "the record id");
+        }
+    }
+    if recipe.sensitive.contains(&recipe.label) {
+        return clash(&recipe.label, "the label", "sensitive");
+    }
+    if recipe.drop.contains(&recipe.label) {
+        return clash(&recipe.label, "the label", "dropped");
+    }
+    match recipe.stratum.as_ref().filter(|name| recipe.sensitive.contains(name)) {
+        Some(name) => clash(name, "sensitive", "the (public) column to condition on"),
+        None => Ok(()),
+    }
+}
+
+/// Dropped columns stay only while something else than the features needs them.
+fn is_dropped(name: &str, recipe: &Recipe) -> bool {
+    let named = |role: &Option<String>| role.as_deref() == Some(name);
+    let roles = [&recipe.partition_by, &recipe.stratum, &recipe.unit, &recipe.record_id];
+    recipe.drop.iter().any(|dropped| dropped == name)
+        && !recipe.sensitive.iter().any(|sensitive| sensitive == name)
+        && !roles.into_iter().any(named)
+}
+
+fn is_feature(name: &str, recipe: &Recipe) -> bool {
+    let among = |names: &[String]| names.iter().any(|known| known == name);
+    let named = |role: &Option<String>| role.as_deref() == Some(name);
+    name != recipe.label
+        && !among(&recipe.sensitive)
+        && !among(&recipe.drop)
+        && !named(&recipe.unit)
+        && !named(&recipe.record_id)
+}
+
+/// Turns columns into text where the recipe says so, and gives their values the recipe's names.
+fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), Error> {
+    if let Some(threshold) = recipe.threshold {
+        let Column::Numbers(numbers) = &table.columns()[label] else {
+            return Err(Error::Threshold { column: recipe.label.clone(), threshold });
+        };
+        let code = |&number: &f64| match number {
+            number if number.is_nan() => crate::table::MISSING_LEVEL,
+            number => u32::from(number > threshold),
+        };
+        let codes = numbers.iter().map(code).collect();
+        let levels = vec![format!("<={threshold}"), format!(">{threshold}")];
+        table.replace(label, Column::Text(Categories { codes, levels }));
+    }
+    let named = [&recipe.label];
+    let text = named.into_iter().chain(&recipe.sensitive).chain(&recipe.categorical);
+    for name in text.chain(recipe.merges.keys()) {
+        let Some(at) = table.position(name) else { continue };
+        let mut values = match &table.columns()[at] {
+            Column::Text(_) if !recipe.merges.contains_key(name) => continue,
+            column => Categories::from_column(column),
+        };
+        if let Some(names) = recipe.merges.get(name) {
+            values.rename(names);
+        }
+        table.replace(at, Column::Text(values));
+    }
+    Ok(())
+}
+
+/// The rows in which none of the needed columns is missing.
+fn usable_rows(table: &Table, needed: &[usize]) -> Result<Vec<u32>, Error> {
+    let mut complete = vec![true; table.rows()];
+    for &at in needed {
+        let column = &table.columns()[at];
+        for (row, complete) in complete.iter_mut().enumerate() {
+            *complete &= !column.is_missing(row);
+        }
+    }
+    let rows: Vec<u32> = (0..).zip(&complete).filter_map(|(row, &on)| on.then_some(row)).collect();
+    if rows.is_empty() {
+        let gaps = needed.iter().map(|&at| (at, table.columns()[at].missing()));
+        let columns = gaps
+            .filter(|&(_, missing)| missing > 0)
+            .map(|(at, missing)| format!("{}: {missing}", table.names()[at]))
+            .collect();
+        return Err(Error::NoRows { rows: table.rows(), dropped: table.rows(), columns });
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests;

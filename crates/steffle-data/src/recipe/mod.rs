@@ -1,0 +1,95 @@
+//! What the columns of a data set mean.
+
+mod builtin;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::table::Columns;
+
+pub use builtin::{BUILTIN, Builtin, Source};
+
+/// What to do with missing values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Leave out every row in which the label, a feature or a sensitive column is missing, as the
+    /// paper does.
+    #[default]
+    Drop,
+    /// Keep such rows: a missing category is a category, a missing number counts as the mean of
+    /// its column, a missing sensitive value is a class of its own. Rows without label go.
+    Category,
+}
+
+/// The meaning of the columns: which one to predict, which ones are sensitive, which to ignore.
+///
+/// Every other column is a feature. Column names are case-sensitive.
+///
+/// ```
+/// use steffle_data::Recipe;
+/// let recipe = Recipe { drop: vec!["name".into()], ..Recipe::new("hired", &["gender", "race"]) };
+/// assert!(recipe.favourable.is_none()); // the last label in sorted order
+/// ```
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The column to predict.
+    pub label: String,
+    /// The label that people want to get; by default the last one, numbers sorted by value and
+    /// text by its letters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub favourable: Option<String>,
+    /// The sensitive columns; several form their product. None of them is ever a feature.
+    pub sensitive: Vec<String>,
+    /// The agreed class names of the sensitive attribute; empty: those found in the data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<String>,
+    /// Columns that are not features.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<String>,
+    /// Columns that are categories although they look like numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categorical: Vec<String>,
+    /// What to do with missing values.
+    #[serde(default)]
+    pub missing: Missing,
+    /// The column that silos are cut by (A in Algorithm 3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition_by: Option<String>,
+    /// The public column that conditional parity conditions on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stratum: Option<String>,
+    /// The column that names the person a row is about, if a person can have several rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// The column of universal record ids; by default `record_id` if there is one, otherwise the
+    /// row number in the file, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_id: Option<String>,
+    /// If given, the label is whether the (numeric) label column is above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+    /// New names for values, by column; equal new names merge. Such a column is categorical.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub merges: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Recipe {
+    /// A recipe with nothing but a label and sensitive columns.
+    pub fn new(label: &str, sensitive: &[&str]) -> Self {
+        Self {
+            label: label.to_owned(),
+            sensitive: sensitive.iter().map(|&name| name.to_owned()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// How to read a file for this recipe: every column, those that hold names as text.
+    pub fn columns(&self) -> Columns {
+        let names = self.categorical.iter().chain(self.merges.keys()).chain(&self.sensitive);
+        let label = self.threshold.is_none().then_some(&self.label);
+        Columns::All { text: names.chain(label).cloned().collect() }
+    }
+}

@@ -1,0 +1,133 @@
+//! The sensitive attribute: sealed for training, open for evaluation.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use steffle::record::{Attributes, MISSING_CLASS, Sensitive};
+
+use super::{PRODUCT, Schema};
+use crate::Error;
+use crate::dataset::{Dataset, ids_of};
+use crate::recipe::Recipe;
+use crate::table::{Categories, Column, Columns, MISSING_LEVEL, Table, read};
+
+/// Sensitive classes that are meant to be seen: those of held-out rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Groups {
+    /// Per row its class, or [`MISSING_CLASS`].
+    pub classes: Vec<u16>,
+    /// The classes by number.
+    pub names: Vec<String>,
+}
+
+/// The sealed sensitive classes of rows, for the attributes division.
+///
+/// Refuses values outside the agreed classes, and a unit whose rows differ in the sensitive
+/// value: the privacy of a unit is the privacy of one value.
+pub fn attributes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Attributes, Error> {
+    let classes = classes(data, rows, schema)?;
+    check_units(data, rows, &classes)?;
+    let count = schema.classes().len();
+    Ok(Attributes::new(data.ids(rows), Sensitive::new(classes), count)?)
+}
+
+/// The sensitive classes of rows, open.
+///
+/// Only for held-out rows and evaluation files, whose group rates are going to be reported; the
+/// classes of training rows go through [`attributes`].
+pub fn evaluation_groups(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Groups, Error> {
+    let classes = classes(data, rows, schema)?;
+    Ok(Groups { classes, names: schema.classes().to_vec() })
+}
+
+/// Reads an attributes file: record ids and sensitive columns, sealed at once.
+///
+/// A missing sensitive value is kept as such, whatever the recipe says: the records division
+/// cannot know that it should drop the row.
+pub fn load_attributes(
+    path: &Path,
+    recipe: &Recipe,
+    class_names: &[String],
+) -> Result<Attributes, Error> {
+    let mut table = read(path, &Columns::All { text: recipe.sensitive.clone() })?;
+    let id = recipe.record_id.as_deref().unwrap_or("record_id");
+    let at = table.require(id, "the record id")?;
+    let rows: Vec<u32> = (0..table.rows() as u32).collect();
+    let ids = ids_of(&table.columns()[at], id, &rows)?;
+    let columns = recipe
+        .sensitive
+        .iter()
+        .map(|name| sensitive_column(&mut table, name, recipe))
+        .collect::<Result<Vec<_>, _>>()?;
+    let columns: Vec<&Categories> = columns.iter().collect();
+    let classes = classes_of(&columns, &rows, &recipe.sensitive, class_names)?;
+    Ok(Attributes::new(ids, Sensitive::new(classes), class_names.len())?)
+}
+
+fn sensitive_column(table: &mut Table, name: &str, recipe: &Recipe) -> Result<Categories, Error> {
+    let at = table.require(name, "sensitive")?;
+    let mut text = Categories::from_column(&table.columns()[at]);
+    table.replace(at, Column::Numbers(vec![f64::NAN; text.codes.len()]));
+    if let Some(names) = recipe.merges.get(name) {
+        text.rename(names);
+    }
+    Ok(text)
+}
+
+fn classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Error> {
+    let columns: Vec<&Categories> = data.sensitive().collect();
+    classes_of(&columns, rows, &schema.recipe().sensitive, schema.classes())
+}
+
+/// The class of each row: the product of its levels, looked up among the agreed names.
+fn classes_of(
+    columns: &[&Categories],
+    rows: &[u32],
+    names: &[String],
+    known: &[String],
+) -> Result<Vec<u16>, Error> {
+    if columns.len() != names.len() {
+        let column = names.join(PRODUCT);
+        return Err(Error::UnknownColumn { column, role: "sensitive", known: Vec::new() });
+    }
+    let mut found: HashMap<Vec<u32>, Option<u16>> = HashMap::new();
+    let mut key = vec![0; columns.len()];
+    rows.iter()
+        .map(|&row| {
+            for (slot, column) in key.iter_mut().zip(columns) {
+                *slot = column.codes[row as usize];
+            }
+            if key.contains(&MISSING_LEVEL) {
+                return Ok(MISSING_CLASS);
+            }
+            if !found.contains_key(&key) {
+                let levels: Vec<&str> =
+                    columns.iter().filter_map(|column| column.level(row as usize)).collect();
+                let class = levels.join(PRODUCT);
+                let at = known.iter().position(|name| *name == class).map(|at| at as u16);
+                found.insert(key.clone(), at);
+            }
+            found.get(&key).copied().flatten().ok_or_else(|| Error::Unagreed {
+                row: u64::from(row) + 1,
+                column: names.join(PRODUCT),
+                known: known.to_vec(),
+            })
+        })
+        .collect()
+}
+
+fn check_units(data: &Dataset, rows: &[u32], classes: &[u16]) -> Result<(), Error> {
+    let (Some(units), Some(name)) = (data.units(), &data.recipe().unit) else { return Ok(()) };
+    let mut first: HashMap<u32, u16> = HashMap::new();
+    for (&row, &class) in rows.iter().zip(classes) {
+        if *first.entry(units[row as usize]).or_insert(class) != class {
+            return Err(Error::Id {
+                row: u64::from(row) + 1,
+                column: name.clone(),
+                problem: "rows of this unit differ in the sensitive value; it must be the same \
+                          in all of them",
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! What is agreed before a run: columns, levels, scaling, class names and labels.
+
+mod encode;
+mod groups;
+mod summary;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use steffle::record::Layout;
+
+use crate::Error;
+use crate::recipe::{Missing, Recipe};
+use crate::table::{Columns, Kind, level_order};
+
+pub use encode::{Encoded, Unmatched, encode, encode_features};
+pub use groups::{Groups, attributes, evaluation_groups, load_attributes};
+pub use summary::{Moments, Summary};
+
+/// Labels and sensitive classes beyond this are a sign of a number or an id in a wrong role.
+const MOST_CLASSES: usize = 1000;
+/// Levels of one feature beyond this are a sign of names or ids.
+const MOST_LEVELS: usize = 1 << 16;
+/// Stands between the parts of a class of several sensitive columns.
+const PRODUCT: &str = " x ";
+/// The level of a missing value where missing values are kept.
+pub(crate) const MISSING_NAME: &str = "(missing)";
+
+/// A numeric feature: `(value - centre) / scale` is what the model sees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Numeric {
+    /// The column.
+    pub name: String,
+    /// Mean over the training rows.
+    pub centre: f64,
+    /// Population standard deviation over the training rows; 1 where that is 0.
+    pub scale: f64,
+}
+
+/// A categorical feature: one 0/1 feature per level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Categorical {
+    /// The column.
+    pub name: String,
+    /// The levels, in the order of their features.
+    pub levels: Vec<String>,
+}
+
+/// Everything about the data that all parties of a run must agree on.
+///
+/// ```
+/// use steffle_data::{Dataset, Schema, Source, Summary};
+/// let source = Source::parse("credit-card", None)?;
+/// let recipe = source.recipe().expect("a named data set has one");
+/// let data = Dataset::new(source.read(&recipe)?, recipe)?;
+/// let summary = Summary::of(&data, data.rows());
+/// let schema = Schema::from_summary(data.recipe(), &summary)?;
+/// assert_eq!(schema.layout().features, 85);
+/// assert_eq!(schema.classes(), ["female", "male"]);
+/// # Ok::<(), steffle_data::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Agreed", into = "Agreed")]
+pub struct Schema(Agreed);
+
+/// The parts of a schema as they are stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Agreed {
+    favourable: u16,
+    labels: Vec<String>,
+    classes: Vec<String>,
+    #[serde(default)]
+    strata: Vec<String>,
+    recipe: Recipe,
+    #[serde(default)]
+    numeric: Vec<Numeric>,
+    #[serde(default)]
+    categorical: Vec<Categorical>,
+}
+
+impl Schema {
+    /// Scaling, levels and names from the merged summaries of all silos; refuses fewer than two
+    /// labels or classes, too many of them, and a favourable label that does not exist.
+    pub fn from_summary(recipe: &Recipe, summary: &Summary) -> Result<Self, Error> {
+        let labels = sorted(&summary.labels);
+        check_classes("label", &recipe.label, &labels)?;
+        let favourable = favourable(recipe, &labels)?;
+        let names = recipe.sensitive.join(PRODUCT);
+        let classes = match recipe.classes.as_slice() {
+            [] => product(&names, &summary.sensitive)?,
+            agreed => agreed.to_vec(),
+        };
+        check_classes("sensitive", &names, &classes)?;
+        let strata = sorted(&summary.strata);
+        if let (Some(column), true) = (&recipe.stratum, strata.len() > MOST_CLASSES) {
+            return Err(too_many("conditioning", column, strata.len(), MOST_CLASSES));
+        }
+        let numeric = summary.numeric.iter().map(|(name, moments)| Numeric {
+            name: name.clone(),
+            centre: moments.mean,
+            scale: moments.scale(),
+        });
+        let categorical = summary
+            .categorical
+            .iter()
+            .map(|(name, levels)| match levels.len() {
+                found if found > MOST_LEVELS => {
+                    Err(too_many("categorical", name, found, MOST_LEVELS))
+                }
+                _ => Ok(Categorical { name: name.clone(), levels: sorted(levels) }),
+            })
+            .collect::<Result<_, _>>()?;
+        Self::try_from(Agreed {
+            favourable,
+            labels,
+            classes,
+            strata,
+            recipe: recipe.clone(),
+            numeric: numeric.collect(),
+            categorical,
+        })
+    }
+
+    /// How encoded rows are laid out.
+    pub fn layout(&self) -> Layout {
+        let levels: usize = self.0.categorical.iter().map(|column| column.levels.len()).sum();
+        Layout {
+            numeric: self.0.numeric.len(),
+            categorical: self.0.categorical.len(),
+            features: self.0.numeric.len() + levels,
+        }
+    }
+
+    /// Names of the features in the order of the layout: `age`, `education=Masters`.
+    pub fn feature_names(&self) -> Vec<String> {
+        let numeric = self.0.numeric.iter().map(|column| column.name.clone());
+        let one_hot = self.0.categorical.iter().flat_map(|column| {
+            column.levels.iter().map(move |level| format!("{}={level}", column.name))
+        });
+        numeric.chain(one_hot).collect()
+    }
+
+    /// Numeric features.
+    pub fn numeric(&self) -> &[Numeric] {
+        &self.0.numeric
+    }
+
+    /// Categorical features.
+    pub fn categorical(&self) -> &[Categorical] {
+        &self.0.categorical
+    }
+
+    /// Labels by number.
+    pub fn labels(&self) -> &[String] {
+        &self.0.labels
+    }
+
+    /// The number of the favourable label.
+    pub fn favourable(&self) -> u16 {
+        self.0.favourable
+    }
+
+    /// Sensitive classes by number.
+    pub fn classes(&self) -> &[String] {
+        &self.0.classes
+    }
+
+    /// Values of the column that conditional parity conditions on; empty without one.
+    pub fn strata(&self) -> &[String] {
+        &self.0.strata
+    }
+
+    /// What the columns mean.
+    pub fn recipe(&self) -> &Recipe {
+        &self.0.recipe
+    }
+
+    /// The columns that prediction reads: features, and nothing else.
+    pub fn feature_columns(&self) -> Columns {
+        Columns::Only(self.feature_kinds().collect())
+    }
+
+    fn feature_kinds(&self) -> impl Iterator<Item = (String, Kind)> {
+        let numeric = self.0.numeric.iter().map(|column| (column.name.clone(), Kind::Number));
+        let text = self.0.categorical.iter().map(|column| (column.name.clone(), Kind::Text));
+        numeric.chain(text)
+    }
+
+    /// The columns that evaluation reads: features, label, sensitive columns, stratum.
+    pub(crate) fn evaluation_columns(&self) -> Columns {
+        let recipe = self.recipe();
+        let mut columns: Vec<(String, Kind)> = self.feature_kinds().collect();
+        let label = if recipe.threshold.is_some() { Kind::Number } else { Kind::Text };
+        columns.push((recipe.label.clone(), label));
+        columns.extend(recipe.sensitive.iter().map(|name| (name.clone(), Kind::Text)));
+        let stratum =
+            recipe.stratum.iter().filter(|name| columns.iter().all(|(known, _)| known != *name));
+        let stratum: Vec<_> = stratum.map(|name| (name.clone(), Kind::Text)).collect();
+        columns.extend(stratum);
+        Columns::Only(columns)
+    }
+
+    /// The recipe without what only training needs.
+    pub(crate) fn evaluation_recipe(&self) -> Recipe {
+        let Columns::Only(read) = self.evaluation_columns() else {
+            return self.recipe().clone();
+        };
+        let mut recipe = self.recipe().clone();
+        (recipe.partition_by, recipe.unit, recipe.record_id) = (None, None, None);
+        let is_read = |name: &String| read.iter().any(|(known, _)| known == name);
+        // A stratum that is not a feature stays in `drop`, or it would become one.
+        recipe.drop.retain(is_read);
+        recipe.merges.retain(|name, _| is_read(name));
+        recipe
+    }
+
+    /// SHA-256 over a canonical form: equal for equal agreements, on every machine.
+    pub fn hash(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        let mut put = |bytes: &[u8]| {
+            hasher.update((bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        put(b"steffle schema 1");
+        let recipe = self.recipe();
+        put(recipe.label.as_bytes());
+        put_all(&mut put, &self.0.labels);
+        put(&self.0.favourable.to_le_bytes());
+        put(&recipe.threshold.map_or([0; 8], |value| value.to_bits().to_le_bytes()));
+        put_all(&mut put, &recipe.sensitive);
+        put_all(&mut put, &self.0.classes);
+        put(recipe.stratum.as_deref().unwrap_or_default().as_bytes());
+        put_all(&mut put, &self.0.strata);
+        put(recipe.unit.as_deref().unwrap_or_default().as_bytes());
+        put(&[u8::from(recipe.missing == Missing::Category)]);
+        put(&(self.0.numeric.len() as u64).to_le_bytes());
+        for column in &self.0.numeric {
+            put(column.name.as_bytes());
+            put(&column.centre.to_bits().to_le_bytes());
+            put(&column.scale.to_bits().to_le_bytes());
+        }
+        put(&(self.0.categorical.len() as u64).to_le_bytes());
+        for column in &self.0.categorical {
+            put(column.name.as_bytes());
+            put_all(&mut put, &column.levels);
+        }
+        put(&(recipe.merges.len() as u64).to_le_bytes());
+        for (column, names) in &recipe.merges {
+            put(column.as_bytes());
+            let flat: Vec<String> =
+                names.iter().flat_map(|(old, new)| [old.clone(), new.clone()]).collect();
+            put_all(&mut put, &flat);
+        }
+        hasher.finalize().into()
+    }
+}
+
+/// A schema from storage is checked before anything is computed with it.
+impl TryFrom<Agreed> for Schema {
+    type Error = Error;
+
+    fn try_from(agreed: Agreed) -> Result<Self, Error> {
+        let damaged = |what: &str| Err(Error::Schema(what.to_owned()));
+        if agreed.labels.len() < 2 || agreed.labels.len() > MOST_CLASSES {
+            return damaged("it needs 2 to 1000 labels");
+        }
+        if agreed.classes.len() < 2 || agreed.classes.len() > MOST_CLASSES {
+            return damaged("it needs 2 to 1000 sensitive classes");
+        }
+        if usize::from(agreed.favourable) >= agreed.labels.len() {
+            return damaged("the favourable label is not one of its labels");
+        }
+        if agreed.numeric.is_empty() && agreed.categorical.is_empty() {
+            return damaged("it has no feature");
+        }
+        let usable = |column: &Numeric| {
+            column.centre.is_finite() && column.scale.is_finite() && column.scale > 0.0
+        };
+        match agreed.numeric.iter().find(|column| !usable(column)) {
+            Some(column) => Err(Error::Schema(format!(
+                "column `{}` has centre {} and scale {}; both must be finite, the scale positive",
+                column.name, column.centre, column.scale
+            ))),
+            None => Ok(Self(agreed)),
+        }
+    }
+}
+
+impl From<Schema> for Agreed {
+    fn from(schema: Schema) -> Self {
+        schema.0
+    }
+}
+
+fn put_all(put: &mut impl FnMut(&[u8]), names: &[String]) {
+    put(&(names.len() as u64).to_le_bytes());
+    for name in names {
+        put(name.as_bytes());
+    }
+}
+
+fn sorted<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
+    let mut names: Vec<String> = names.into_iter().cloned().collect();
+    names.sort_by(|a, b| level_order(a, b));
+    names
+}
+
+fn check_classes(role: &'static str, column: &str, found: &[String]) -> Result<(), Error> {
+    match found.len() {
+        0 | 1 => {
+            Err(Error::TooFewClasses { role, column: column.to_owned(), found: found.to_vec() })
+        }
+        2..=MOST_CLASSES => Ok(()),
+        many => Err(too_many(role, column, many, MOST_CLASSES)),
+    }
+}
+
+fn too_many(role: &'static str, column: &str, found: usize, limit: usize) -> Error {
+    Error::TooManyClasses { role, column: column.to_owned(), found, limit }
+}
+
+fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Error> {
+    let Some(given) = &recipe.favourable else {
+        return Ok(labels.len() as u16 - 1);
+    };
+    let at = labels.iter().position(|label| label == given);
+    at.map(|at| at as u16).ok_or_else(|| Error::Favourable {
+        given: given.clone(),
+        column: recipe.label.clone(),
+        classes: labels.to_vec(),
+    })
+}
+
+/// Every combination of the levels of the sensitive columns, the last column running fastest.
+///
+/// All combinations, not only those that occur: which of them occur is a fact about the people.
+fn product(
+    names: &str,
+    columns: &[std::collections::BTreeSet<String>],
+) -> Result<Vec<String>, Error> {
+    let mut classes = Vec::new();
+    for levels in columns {
+        let levels = sorted(levels);
+        let found = levels.len() * classes.len().max(1);
+        if found > MOST_CLASSES {
+            return Err(too_many("sensitive", names, found, MOST_CLASSES));
+        }
+        classes = match classes.as_slice() {
+            [] => levels,
+            before => before
+                .iter()
+                .flat_map(|class: &String| {
+                    levels.iter().map(move |level| format!("{class}{PRODUCT}{level}"))
+                })
+                .collect(),
+        };
+    }
+    Ok(classes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What one silo says about its columns so that all silos can agree on a schema.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::MISSING_NAME;
+use crate::Error;
+use crate::dataset::Dataset;
+use crate::recipe::Missing;
+use crate::table::{Categories, MISSING_LEVEL};
+
+/// Count, mean and squared deviations of a column.
+///
+/// Deviations from the mean instead of raw squares: summing squares of large numbers and
+/// subtracting loses every digit of a small variance.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Moments {
+    /// Values that are not missing.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// The sum of their squared deviations from the mean.
+    pub squares: f64,
+}
+
+impl Moments {
+    /// Of the values that are not missing.
+    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let present = values.filter(|value| !value.is_nan());
+        let Some(origin) = present.clone().next() else {
+            return Self::default();
+        };
+        // Sums are taken from the first value: a constant column has deviations of exactly 0.
+        let (mut count, mut sum) = (0, 0.0);
+        for value in present.clone() {
+            count += 1;
+            sum += value - origin;
+        }
+        let shift = sum / count as f64;
+        let squares = present.map(|value| (value - origin - shift).powi(2)).sum();
+        Self { count, mean: origin + shift, squares }
+    }
+
+    /// Of two sets of values together (Chan, Golub & LeVeque 1979).
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        if other.count == 0 {
+            return self;
+        }
+        if self.count == 0 {
+            return other;
+        }
+        let count = self.count + other.count;
+        let gap = other.mean - self.mean;
+        let share = other.count as f64 / count as f64;
+        Self {
+            count,
+            mean: self.mean + gap * share,
+            squares: self.squares + other.squares + gap * gap * share * self.count as f64,
+        }
+    }
+
+    /// The population standard deviation, or 1 if there is no deviation.
+    pub fn scale(self) -> f64 {
+        let variance = self.squares / self.count as f64;
+        if variance > 0.0 { variance.sqrt() } else { 1.0 }
+    }
+}
+
+/// One silo's summary: moments of its numeric columns, names of everything else.
+///
+/// Moments are of training rows only. Names come from all usable rows: they are agreed, not
+/// estimated. About the sensitive columns a summary holds the names of the levels, no counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Training rows.
+    pub rows: u64,
+    pub(super) labels: BTreeSet<String>,
+    pub(super) sensitive: Vec<BTreeSet<String>>,
+    pub(super) strata: BTreeSet<String>,
+    pub(super) numeric: Vec<(String, Moments)>,
+    pub(super) categorical: Vec<(String, BTreeSet<String>)>,
+}
+
+impl Summary {
+    /// The summary of a silo whose training rows are given.
+    pub fn of(data: &Dataset, training: &[u32]) -> Self {
+        let rows = data.rows();
+        let kept = data.recipe().missing == Missing::Category;
+        let names = |text: &Categories, missing| level_names(text, rows, missing);
+        let cells =
+            |numbers: &[f64]| Moments::of(training.iter().map(|&row| numbers[row as usize]));
+        Self {
+            rows: training.len() as u64,
+            labels: data.label().map(|text| names(text, false)).unwrap_or_default(),
+            sensitive: data.sensitive().map(|text| names(text, false)).collect(),
+            strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
+            numeric: data
+                .numeric()
+                .map(|(name, numbers)| (name.to_owned(), cells(numbers)))
+                .collect(),
+            categorical: data
+                .categorical()
+                .map(|(name, text)| (name.to_owned(), names(text, kept)))
+                .collect(),
+        }
+    }
+
+    /// Takes in another silo's summary; refuses silos whose columns differ.
+    pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
+        self.check_same_columns(other)?;
+        self.rows += other.rows;
+        self.labels.extend(other.labels.iter().cloned());
+        self.strata.extend(other.strata.iter().cloned());
+        // A records silo knows nothing of s.
+        if self.sensitive.is_empty() {
+            self.sensitive.clone_from(&other.sensitive);
+        }
+        for (mine, theirs) in self.sensitive.iter_mut().zip(&other.sensitive) {
+            mine.extend(theirs.iter().cloned());
+        }
+        for (name, mine) in &mut self.numeric {
+            if let Some((_, theirs)) = other.numeric.iter().find(|(known, _)| known == name) {
+                *mine = mine.merge(*theirs);
+            }
+        }
+        for (name, mine) in &mut self.categorical {
+            if let Some((_, theirs)) = other.categorical.iter().find(|(known, _)| known == name) {
+                mine.extend(theirs.iter().cloned());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_same_columns(&self, other: &Self) -> Result<(), Error> {
+        for (one, two) in [(self, other), (other, self)] {
+            let numeric = |name: &String| two.numeric.iter().any(|(known, _)| known == name);
+            let text = |name: &String| two.categorical.iter().any(|(known, _)| known == name);
+            let refuse =
+                |name: &String, problem| Err(Error::Disagreement { column: name.clone(), problem });
+            for (name, _) in &one.numeric {
+                if text(name) {
+                    return refuse(name, "some have numbers, some text");
+                }
+                if !numeric(name) {
+                    return refuse(name, "some do not have it");
+                }
+            }
+            for (name, _) in &one.categorical {
+                if !text(name) && !numeric(name) {
+                    return refuse(name, "some do not have it");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn level_names(text: &Categories, rows: &[u32], missing_counts: bool) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = text.occurring(rows).into_iter().map(str::to_owned).collect();
+    if missing_counts && rows.iter().any(|&row| text.codes[row as usize] == MISSING_LEVEL) {
+        names.insert(MISSING_NAME.to_owned());
+    }
+    names
+}

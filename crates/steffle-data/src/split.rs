@@ -1,0 +1,73 @@
+//! Training, validation and test rows.
+
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+use crate::Error;
+use crate::dataset::Dataset;
+
+/// Test rows are one part in four, as in the paper.
+const TEST: f64 = 0.25;
+
+/// Row lists of a data set, each in the order of the table; they share no row and no unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// Rows to train on.
+    pub train: Vec<u32>,
+    /// Rows to choose settings by; empty unless asked for.
+    pub validation: Vec<u32>,
+    /// Rows to report on.
+    pub test: Vec<u32>,
+}
+
+/// Splits the usable rows 3:1 into training and test rows at random, then takes the fraction
+/// `validation` out of the training rows.
+///
+/// ```
+/// use rand::SeedableRng;
+/// use steffle_data::{Dataset, Source, split};
+/// let source = Source::parse("adult", None)?;
+/// let recipe = source.recipe().expect("a named data set has one");
+/// let data = Dataset::new(source.read(&recipe)?, recipe)?;
+/// let split = split(&data, 0.0, &mut rand::rngs::ChaCha20Rng::seed_from_u64(1))?;
+/// assert_eq!((split.train.len(), split.test.len()), (33_916, 11_306));
+/// # Ok::<(), steffle_data::Error>(())
+/// ```
+pub fn split(data: &Dataset, validation: f64, rng: &mut impl Rng) -> Result<Split, Error> {
+    let (rest, test) = hold_out(data, data.rows(), TEST, rng)?;
+    let (train, validation) = hold_out(data, &rest, validation, rng)?;
+    if train.is_empty() || test.is_empty() {
+        return Err(Error::TooFewRows { rows: data.rows().len() });
+    }
+    Ok(Split { train, validation, test })
+}
+
+/// Takes a fraction of the given rows out at random, rounded up: (kept, taken).
+///
+/// Rows of one unit stay together: units are taken until there are enough rows.
+pub fn hold_out(
+    data: &Dataset,
+    rows: &[u32],
+    fraction: f64,
+    rng: &mut impl Rng,
+) -> Result<(Vec<u32>, Vec<u32>), Error> {
+    if !(0.0..1.0).contains(&fraction) {
+        return Err(Error::Fraction { given: fraction });
+    }
+    // 0.1 times 10 must be 1 although neither is exact.
+    let wanted = (fraction * rows.len() as f64 - 1e-6).ceil().max(0.0) as usize;
+    let bundles = data.bundles(rows);
+    let mut order: Vec<u32> = (0..bundles.len() as u32).collect();
+    order.shuffle(rng);
+    let (mut kept, mut taken) = (Vec::new(), Vec::new());
+    for bundle in order {
+        let side = if taken.len() < wanted { &mut taken } else { &mut kept };
+        side.extend_from_slice(bundles.rows(bundle as usize));
+    }
+    kept.sort_unstable();
+    taken.sort_unstable();
+    Ok((kept, taken))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! Tables of named columns, read from CSV and Parquet files.
+
+mod builder;
+mod categories;
+mod csv;
+mod parquet;
+mod reader;
+mod write;
+
+use std::fmt;
+
+use crate::Error;
+
+pub(crate) use categories::level_order;
+pub use categories::{Categories, MISSING_LEVEL};
+pub use reader::{Columns, Kind, Reader, read, read_parquet_bytes};
+pub use write::{write, write_atomically};
+
+/// A column of a [`Table`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Numbers; a missing one is NaN, which no file can hold as a value.
+    Numbers(Vec<f64>),
+    /// Text, dictionary-coded.
+    Text(Categories),
+}
+
+impl Column {
+    /// Whether row `row` has no value.
+    pub fn is_missing(&self, row: usize) -> bool {
+        match self {
+            Self::Numbers(numbers) => numbers[row].is_nan(),
+            Self::Text(text) => text.codes[row] == MISSING_LEVEL,
+        }
+    }
+
+    /// How many rows have no value.
+    pub fn missing(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.iter().filter(|number| number.is_nan()).count(),
+            Self::Text(text) => text.codes.iter().filter(|&&code| code == MISSING_LEVEL).count(),
+        }
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Text(text) => text.codes.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Named columns of equal length.
+///
+/// ```
+/// use steffle_data::{Column, Table};
+/// let table = Table::new(
+///     "example",
+///     vec![("age".into(), Column::Numbers(vec![31.0, f64::NAN]))],
+/// )?;
+/// assert_eq!(table.rows(), 2);
+/// assert_eq!(table.column("age").map(Column::missing), Some(1));
+/// # Ok::<(), steffle_data::Error>(())
+/// ```
+#[derive(PartialEq)]
+pub struct Table {
+    origin: String,
+    names: Vec<String>,
+    columns: Vec<Column>,
+    rows: usize,
+    first_row: u64,
+}
+
+impl Table {
+    /// A table from its columns; refuses nameless and repeated names and unequal lengths.
+    pub fn new(origin: &str, columns: Vec<(String, Column)>) -> Result<Self, Error> {
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        check_names(origin, &names)?;
+        let rows = columns.first().map_or(0, |(_, column)| column.len());
+        if let Some((name, column)) = columns.iter().find(|(_, column)| column.len() != rows) {
+            return Err(Error::Csv {
+                origin: origin.to_owned(),
+                line: 1,
+                message: format!("column `{name}` has {} rows, others {rows}", column.len()),
+            });
+        }
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        Ok(Self { origin: origin.to_owned(), names, columns, rows, first_row: 0 })
+    }
+
+    /// Parts that a reader has already checked.
+    fn from_parts(origin: String, names: Vec<String>, columns: Vec<Column>, first: u64) -> Self {
+        let rows = columns.first().map_or(0, Column::len);
+        Self { origin, names, columns, rows, first_row: first }
+    }
+
+    /// The file or data set it came from, for messages.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The place of the first row in its file, when the table is a chunk of one.
+    pub fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    /// Column names, in the order of the file.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The columns, in the order of the names.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.position(name).map(|at| &self.columns[at])
+    }
+
+    /// The place of the column called `name`.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// The place of a column that a role needs.
+    pub(crate) fn require(&self, name: &str, role: &'static str) -> Result<usize, Error> {
+        self.position(name).ok_or_else(|| Error::UnknownColumn {
+            column: name.to_owned(),
+            role,
+            known: self.names.clone(),
+        })
+    }
+
+    /// Replaces a column by one of the same length.
+    pub(crate) fn replace(&mut self, at: usize, column: Column) {
+        debug_assert_eq!(column.len(), self.rows);
+        self.columns[at] = column;
+    }
+
+    /// Forgets the columns whose place `keep` refuses.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        let mut at = 0;
+        let kept: Vec<bool> = self.names.iter().map(|name| keep(name)).collect();
+        self.columns.retain(|_| {
+            at += 1;
+            kept[at - 1]
+        });
+        self.names.retain(|name| keep(name));
+    }
+}
+
+/// Shape and names only: a table may hold sensitive values, and logs may be read by anyone.
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("origin", &self.origin)
+            .field("rows", &self.rows)
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check_names(origin: &str, names: &[String]) -> Result<(), Error> {
+    let mut seen = std::collections::HashSet::new();
+    for (at, name) in names.iter().enumerate() {
+        if name.is_empty() {
+            return Err(Error::UnnamedColumn { origin: origin.to_owned(), position: at + 1 });
+        }
+        if !seen.insert(name) {
+            return Err(Error::RepeatedColumn { origin: origin.to_owned(), column: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

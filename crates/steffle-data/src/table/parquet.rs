@@ -1,0 +1,268 @@
+//! Parquet files, column by column, without Arrow.
+
+use std::fs::File;
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::Table;
+use super::builder::{Builder, Misfit};
+use super::reader::{Columns, Kind};
+use crate::Error;
+
+/// Cells decoded at a time: large enough to be fast, small enough to stay in cache.
+const BATCH: usize = 8192;
+
+/// Reads a Parquet file in chunks.
+pub(super) struct ParquetReader {
+    origin: String,
+    file: Box<dyn FileReader>,
+    names: Vec<String>,
+    chosen: Vec<(usize, Kind)>,
+    next_group: usize,
+    open: Vec<ColumnReader>,
+    left_in_group: usize,
+    next_row: u64,
+}
+
+impl ParquetReader {
+    pub(super) fn new(origin: String, file: File, columns: &Columns) -> Result<Self, Error> {
+        let file = SerializedFileReader::new(file).map_err(|error| failure(&origin, &error))?;
+        Self::start(origin, Box::new(file), columns)
+    }
+
+    pub(super) fn from_bytes(
+        origin: String,
+        bytes: &'static [u8],
+        columns: &Columns,
+    ) -> Result<Self, Error> {
+        let file = SerializedFileReader::new(bytes::Bytes::from_static(bytes));
+        let file = file.map_err(|error| failure(&origin, &error))?;
+        Self::start(origin, Box::new(file), columns)
+    }
+
+    fn start(origin: String, file: Box<dyn FileReader>, columns: &Columns) -> Result<Self, Error> {
+        let schema = file.metadata().file_metadata().schema_descr_ptr();
+        let names: Vec<String> =
+            schema.columns().iter().map(|column| column.path().string()).collect();
+        let kinds = |at: usize| natural_kind(&schema.column(at));
+        let chosen = columns.choose(&origin, &names, |at| kinds(at).unwrap_or(Kind::Number))?;
+        for &(at, _) in &chosen {
+            if kinds(at).is_none() {
+                let found = describe_type(&schema.column(at));
+                return Err(Error::ColumnType { origin, column: names[at].clone(), found });
+            }
+        }
+        Ok(Self {
+            origin,
+            file,
+            names,
+            chosen,
+            next_group: 0,
+            open: Vec::new(),
+            left_in_group: 0,
+            next_row: 0,
+        })
+    }
+
+    /// The next rows, at most `limit` of them.
+    pub(super) fn next_chunk(&mut self, limit: usize) -> Result<Table, Error> {
+        let first = self.next_row;
+        let mut builders: Vec<Builder> =
+            self.chosen.iter().map(|(_, kind)| Builder::new(*kind)).collect();
+        let mut wanted = limit;
+        while wanted > 0 && self.enter_group()? {
+            let rows = wanted.min(self.left_in_group).min(BATCH);
+            let schema = self.file.metadata().file_metadata().schema_descr_ptr();
+            for ((reader, builder), &(at, _)) in
+                self.open.iter_mut().zip(&mut builders).zip(&self.chosen)
+            {
+                let column = schema.column(at);
+                read_cells(reader, &column, rows, builder)
+                    .map_err(|problem| problem.at(&self.origin, &self.names[at], self.next_row))?;
+            }
+            self.next_row += rows as u64;
+            self.left_in_group -= rows;
+            wanted -= rows;
+        }
+        let names = self.chosen.iter().map(|&(at, _)| self.names[at].clone()).collect();
+        let columns = builders.into_iter().map(Builder::finish).collect();
+        Ok(Table::from_parts(self.origin.clone(), names, columns, first))
+    }
+
+    /// Opens the next row group that has rows, if the current one is used up.
+    fn enter_group(&mut self) -> Result<bool, Error> {
+        while self.left_in_group == 0 {
+            if self.next_group >= self.file.num_row_groups() {
+                return Ok(false);
+            }
+            let fail = |error: ParquetError| failure(&self.origin, &error);
+            let group = self.file.get_row_group(self.next_group).map_err(fail)?;
+            let rows = group.metadata().num_rows();
+            self.left_in_group = usize::try_from(rows).map_err(|_| Error::Parquet {
+                origin: self.origin.clone(),
+                message: format!("row group {} claims {rows} rows", self.next_group),
+            })?;
+            self.open = self
+                .chosen
+                .iter()
+                .map(|&(at, _)| group.get_column_reader(at))
+                .collect::<Result<_, _>>()
+                .map_err(fail)?;
+            self.next_group += 1;
+        }
+        Ok(true)
+    }
+}
+
+/// What went wrong in a batch, before the column is known.
+enum Problem {
+    Parquet(ParquetError),
+    Short { wanted: usize, found: usize },
+    NotText,
+    Cell { offset: usize, misfit: Misfit, value: String },
+}
+
+impl Problem {
+    fn with_offset(self, offset: usize) -> Self {
+        match self {
+            Self::Cell { misfit, value, .. } => Self::Cell { offset, misfit, value },
+            other => other,
+        }
+    }
+
+    fn at(self, origin: &str, column: &str, first_row: u64) -> Error {
+        let (origin, column) = (origin.to_owned(), column.to_owned());
+        match self {
+            Self::Parquet(error) => failure(&origin, &error),
+            Self::Short { wanted, found } => Error::Parquet {
+                origin,
+                message: format!("column `{column}` ends {} rows early", wanted - found),
+            },
+            Self::NotText => Error::Parquet {
+                origin,
+                message: format!("column `{column}` holds bytes that are not UTF-8 text"),
+            },
+            Self::Cell { offset, misfit, value } => {
+                let row = first_row + offset as u64 + 1;
+                match misfit {
+                    Misfit::NotFinite => Error::NotFinite { origin, row, column, value },
+                    Misfit::NotANumber => Error::NotANumber { origin, row, column, value },
+                }
+            }
+        }
+    }
+}
+
+fn read_cells(
+    reader: &mut ColumnReader,
+    column: &ColumnDescriptor,
+    rows: usize,
+    builder: &mut Builder,
+) -> Result<(), Problem> {
+    let unsigned =
+        matches!(column.converted_type(), ConvertedType::UINT_32 | ConvertedType::UINT_64);
+    let unit = 10f64.powi(decimal_scale(column).unwrap_or(0));
+    match reader {
+        ColumnReader::BoolColumnReader(reader) => each(reader, rows, builder, |builder, &value| {
+            text(builder, if value { "true" } else { "false" })
+        }),
+        ColumnReader::Int32ColumnReader(reader) => {
+            each(reader, rows, builder, |builder, &value| {
+                let value = if unsigned { f64::from(value as u32) } else { f64::from(value) };
+                number(builder, value / unit)
+            })
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            each(reader, rows, builder, |builder, &value| {
+                let value = if unsigned { value as u64 as f64 } else { value as f64 };
+                number(builder, value / unit)
+            })
+        }
+        ColumnReader::FloatColumnReader(reader) => {
+            each(reader, rows, builder, |builder, &value| number(builder, f64::from(value)))
+        }
+        ColumnReader::DoubleColumnReader(reader) => {
+            each(reader, rows, builder, |builder, &value| number(builder, value))
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            each(reader, rows, builder, |builder, bytes: &ByteArray| {
+                text(builder, bytes.as_utf8().map_err(|_| Problem::NotText)?)
+            })
+        }
+        // Refused when the file was opened.
+        ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
+            Err(Problem::NotText)
+        }
+    }
+}
+
+/// Decodes `rows` cells and puts them in order; a null is missing.
+fn each<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    builder: &mut Builder,
+    put: impl Fn(&mut Builder, &T::T) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (found, _, _) = reader
+        .read_records(rows, Some(&mut levels), None, &mut values)
+        .map_err(Problem::Parquet)?;
+    if found < rows {
+        return Err(Problem::Short { wanted: rows, found });
+    }
+    let mut next = values.iter();
+    for offset in 0..rows {
+        // A required column has no levels; an optional one marks a value by level 1.
+        let present = levels.get(offset).is_none_or(|&level| level > 0);
+        match present.then(|| next.next()).flatten() {
+            Some(value) => put(builder, value).map_err(|problem| problem.with_offset(offset))?,
+            None => builder.push_missing(),
+        }
+    }
+    Ok(())
+}
+
+fn number(builder: &mut Builder, value: f64) -> Result<(), Problem> {
+    let problem = |misfit| Problem::Cell { offset: 0, misfit, value: value.to_string() };
+    builder.push_number(value).map_err(problem)
+}
+
+fn text(builder: &mut Builder, value: &str) -> Result<(), Problem> {
+    let problem = |misfit| Problem::Cell { offset: 0, misfit, value: value.to_owned() };
+    builder.push_text(value.trim()).map_err(problem)
+}
+
+/// What a column holds, or none if it has no meaning here.
+fn natural_kind(column: &ColumnDescriptor) -> Option<Kind> {
+    if column.max_rep_level() > 0 || column.max_def_level() > 1 || column.path().parts().len() > 1 {
+        return None;
+    }
+    match column.physical_type() {
+        Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE => Some(Kind::Number),
+        Type::BOOLEAN => Some(Kind::Text),
+        Type::BYTE_ARRAY if decimal_scale(column).is_none() => Some(Kind::Text),
+        _ => None,
+    }
+}
+
+fn decimal_scale(column: &ColumnDescriptor) -> Option<i32> {
+    let decimal = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || column.converted_type() == ConvertedType::DECIMAL;
+    decimal.then(|| column.type_scale())
+}
+
+fn describe_type(column: &ColumnDescriptor) -> String {
+    if column.path().parts().len() > 1 || column.max_rep_level() > 0 {
+        return "list, map or struct".to_owned();
+    }
+    format!("{}", column.physical_type())
+}
+
+fn failure(origin: &str, error: &ParquetError) -> Error {
+    Error::Parquet { origin: origin.to_owned(), message: error.to_string() }
+}
