@@ -4,6 +4,7 @@ use super::attributes::{
     AttributesDivision, AttributesDivisionError, Combinations, Released, Unreleased,
 };
 use super::records::{MergeOther, RecordsDivision, RecordsDivisionError};
+use crate::model::Coefficients;
 use crate::noise::NoiseSource;
 use crate::protocol::{PrivateSums, PublicSums, Question};
 use crate::record::Attributes;
@@ -29,7 +30,7 @@ pub struct Silo {
 /// The private sums of a part of the batch, and room for a record's coefficients.
 struct Selected {
     sums: Unreleased,
-    scratch: Vec<f64>,
+    scratch: Coefficients,
 }
 
 impl MergeOther for Selected {
@@ -74,7 +75,7 @@ impl Silo {
             round,
             || Selected {
                 sums: attributes.open(&reserved, question, &blocks),
-                scratch: Vec::new(),
+                scratch: Coefficients::default(),
             },
             |selected, candidates| {
                 let Selected { sums, scratch } = selected;

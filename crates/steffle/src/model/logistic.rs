@@ -35,10 +35,8 @@ impl Classifier for Logistic {
         vec![0.0; self.parameters()]
     }
 
-    fn forward(&self, point: &Point<'_>, rows: &Rows, which: &[u32], pass: &mut Pass) {
-        let weights = point.first();
-        pass.logits.clear();
-        pass.logits.extend(which.iter().map(|&row| kernel::dot(rows, row as usize, weights)));
+    fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass) {
+        kernel::dot_all(rows, point.first(), &mut pass.logits);
         head::probabilities(&pass.logits, 1, &mut pass.probabilities);
     }
 

@@ -59,7 +59,7 @@ impl Classifier for Mlp {
         theta
     }
 
-    fn forward(&self, point: &Point<'_>, rows: &Rows, which: &[u32], pass: &mut Pass) {
+    fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass) {
         let depth = self.blocks.len();
         pass.hidden.resize_with(depth - 1, Vec::new);
         let mut current = std::mem::take(&mut pass.logits);
@@ -71,10 +71,10 @@ impl Classifier for Mlp {
                 &mut current
             });
             next.clear();
-            next.resize(which.len() * width, 0.0);
+            next.resize(rows.len() * width, 0.0);
             if layer == 0 {
-                for (units, &row) in next.chunks_exact_mut(width).zip(which) {
-                    kernel::dot_many(rows, row as usize, point.first(), units);
+                for (row, units) in next.chunks_exact_mut(width).enumerate() {
+                    kernel::dot_many(rows, row, point.first(), units);
                 }
             } else {
                 let inputs = pass.hidden[layer - 1].chunks_exact(block.inputs);

@@ -12,7 +12,7 @@ mod logistic;
 mod mlp;
 mod softmax;
 
-pub use factors::{Factor, Gradient, Inputs, combine, squared_norm};
+pub use factors::{Coefficients, Factor, Gradient, Inputs};
 pub use kind::{ModelError, ModelKind};
 pub use logistic::Logistic;
 pub use mlp::Mlp;
@@ -53,8 +53,8 @@ pub trait Classifier: Send + Sync {
     /// Where training starts: zero where the loss is convex, drawn from `random` elsewhere.
     fn initial(&self, random: &mut ChaCha12Rng) -> Vec<f64>;
 
-    /// Fills `pass` with the logits and probabilities of the rows `which`.
-    fn forward(&self, point: &Point<'_>, rows: &Rows, which: &[u32], pass: &mut Pass);
+    /// Fills `pass` with the logits and probabilities of `rows`.
+    fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass);
 
     /// From the slopes of `columns` scores in the logits (`[record][logit][column]`, in
     /// `slopes[last]`) fills the slopes in every earlier layer's outputs.
@@ -109,8 +109,10 @@ impl<'a> Point<'a> {
         let mut pass = Pass::default();
         let mut all = Vec::with_capacity(rows.len() * self.model.labels());
         let positions: Vec<u32> = (0..rows.len() as u32).collect();
+        let mut chunk = Rows::empty(rows.layout());
         for which in positions.chunks(Pass::CHUNK) {
-            self.model.forward(self, rows, which, &mut pass);
+            chunk.gather(rows, which);
+            self.model.forward(self, &chunk, &mut pass);
             all.extend_from_slice(&pass.probabilities);
         }
         all

@@ -35,12 +35,12 @@ impl Classifier for Softmax {
         vec![0.0; self.parameters()]
     }
 
-    fn forward(&self, point: &Point<'_>, rows: &Rows, which: &[u32], pass: &mut Pass) {
+    fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass) {
         let labels = self.labels();
         pass.logits.clear();
-        pass.logits.resize(which.len() * labels, 0.0);
-        for (scores, &row) in pass.logits.chunks_exact_mut(labels).zip(which) {
-            kernel::dot_many(rows, row as usize, point.first(), scores);
+        pass.logits.resize(rows.len() * labels, 0.0);
+        for (row, scores) in pass.logits.chunks_exact_mut(labels).enumerate() {
+            kernel::dot_many(rows, row, point.first(), scores);
         }
         head::probabilities(&pass.logits, labels, &mut pass.probabilities);
     }

@@ -43,13 +43,13 @@ fn theta_of(model: &dyn Classifier, seed: u64) -> Vec<f64> {
 
 /// `sum_i c' F_i` (or the loss), and its gradient by the factors.
 fn check_pullback(model: &dyn Classifier, seed: u64) {
-    let (rows, which) = (random_rows(seed, 4), [2_u32, 0, 3, 1]);
+    let rows = random_rows(seed, 4);
     let labels = [0_u16, 1, 1, 0];
     let theta = theta_of(model, seed);
     let combination: Vec<f64> = (0..model.labels()).map(|u| 0.7 - 0.9 * u as f64).collect();
     let score = |theta: &[f64]| {
         let mut pass = Pass::default();
-        model.forward(&Point::new(model, theta), &rows, &which, &mut pass);
+        model.forward(&Point::new(model, theta), &rows, &mut pass);
         let outputs = pass.probabilities.chunks_exact(model.labels());
         let value: f64 =
             outputs.map(|f| f.iter().zip(&combination).map(|(f, c)| f * c).sum::<f64>()).sum();
@@ -59,25 +59,38 @@ fn check_pullback(model: &dyn Classifier, seed: u64) {
 
     let point = Point::new(model, &theta);
     let mut pass = Pass::default();
-    model.forward(&point, &rows, &which, &mut pass);
+    model.forward(&point, &rows, &mut pass);
     let gradient = |columns: usize, slopes: Vec<f64>, combination: &[f64]| {
         let mut all = vec![Vec::new(); model.blocks().len()];
         *all.last_mut().unwrap() = slopes;
         model.backward(&point, &pass, columns, &mut all);
-        let factors = factors_of(model, &rows, &which, &pass, &all);
-        let mut sum = Gradient::new(model);
-        let mut norms = Vec::new();
-        for record in 0..which.len() {
-            let mut alone = Gradient::new(model);
-            alone.add(&factors, record, combination, 1.0);
-            let exact: f64 = alone.flatten().iter().map(|g| g * g).sum();
-            norms.push((exact, squared_norm(&factors, record, combination, &mut Vec::new())));
-            sum.add(&factors, record, combination, 1.0);
+        let factors = factors_of(model, &rows, &pass, &all);
+        let coefficients = |limit: Option<f64>, wanted: Option<usize>| {
+            let mut coefficients = Coefficients::default();
+            coefficients.fill(&factors, rows.len(), limit, |record| {
+                wanted.is_none_or(|wanted| wanted == record).then_some(combination)
+            });
+            let mut sum = Gradient::new(model);
+            sum.add(&factors, &coefficients);
+            sum.flatten()
+        };
+        let sum = coefficients(None, None);
+        if columns == 1 {
+            let mut plain = Gradient::new(model);
+            plain.add_plain(&factors);
+            assert_eq!(plain.flatten(), sum);
         }
-        for (exact, factored) in norms {
-            assert!((exact - factored).abs() <= 1e-12 * (1.0 + exact));
+        for record in 0..rows.len() {
+            let alone = coefficients(None, Some(record));
+            let norm = alone.iter().map(|g| g * g).sum::<f64>().sqrt();
+            for limit in [norm * 0.5, norm * 2.0] {
+                let clipped = coefficients(Some(limit), Some(record));
+                let by = (limit / norm).min(1.0);
+                let close = |(g, c): (&f64, &f64)| (g * by - c).abs() <= 1e-12 * (1.0 + norm);
+                assert!(alone.iter().zip(&clipped).all(close));
+            }
         }
-        sum.flatten()
+        sum
     };
     let mut slopes = Vec::new();
     head::output_slopes(&pass.probabilities, model.labels(), model.logits(), &mut slopes);
@@ -99,12 +112,11 @@ fn check_pullback(model: &dyn Classifier, seed: u64) {
 fn factors_of<'a>(
     model: &dyn Classifier,
     rows: &'a Rows,
-    which: &'a [u32],
     pass: &'a Pass,
     slopes: &'a [Vec<f64>],
 ) -> Vec<Factor<'a>> {
     let inputs = |layer: usize| match layer {
-        0 => Inputs::Rows(rows, which),
+        0 => Inputs::Rows(rows),
         _ => Inputs::Dense(&pass.hidden[layer - 1]),
     };
     let blocks = model.blocks().iter().zip(slopes).enumerate();

@@ -47,9 +47,7 @@ impl Handover {
         for (layer, factor) in candidates.factors.iter().enumerate() {
             self.slopes[layer].extend_from_slice(factor.slopes);
             match factor.inputs {
-                Inputs::Rows(rows, which) => {
-                    which.iter().for_each(|&row| self.rows.push_from(rows, row as usize));
-                }
+                Inputs::Rows(rows) => self.rows.append(rows),
                 Inputs::Dense(units) => self.hidden[layer - 1].extend_from_slice(units),
             }
         }
@@ -57,8 +55,7 @@ impl Handover {
 
     /// Adds the records of another handover of the same shape.
     pub fn append(&mut self, other: &Self) {
-        let which: Vec<u32> = (0..other.ids.len() as u32).collect();
-        let factors = other.factors(&which);
+        let factors = other.factors();
         self.push(&other.candidates(&factors), &[]);
     }
 
@@ -82,10 +79,10 @@ impl Handover {
         &self.blocks
     }
 
-    /// The factors, for [`Handover::candidates`]; `which` is `0..len`.
-    pub fn factors<'a>(&'a self, which: &'a [u32]) -> Vec<Factor<'a>> {
+    /// The factors, for [`Handover::candidates`].
+    pub fn factors(&self) -> Vec<Factor<'_>> {
         let inputs = |layer: usize| match layer {
-            0 => Inputs::Rows(&self.rows, which),
+            0 => Inputs::Rows(&self.rows),
             _ => Inputs::Dense(&self.hidden[layer - 1]),
         };
         let layers = self.blocks.iter().zip(&self.slopes).enumerate();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::release::{NoiseScale, Price, Released, Reserved, Unreleased};
 use super::{Attributes, Combinations, MISSING_CLASS};
 use crate::division::{Candidates, NO_CELL, Who};
-use crate::model::{Block, Gradient, squared_norm};
+use crate::model::{Block, Coefficients, Gradient};
 use crate::noise::NoiseSource;
 use crate::protocol::{Form, Handover, PrivateSums, Question, QuestionError};
 
@@ -128,10 +128,9 @@ impl AttributesDivision {
         let combinations = Combinations::new(question, self.classes(), columns);
         let reserved = self.price(announced.len()).reserve();
         let mut sums = self.open(&reserved, question, blocks);
-        let mut scratch = Vec::new();
+        let mut scratch = Coefficients::default();
         for handover in handovers {
-            let which: Vec<u32> = (0..handover.len() as u32).collect();
-            let factors = handover.factors(&which);
+            let factors = handover.factors();
             self.add(&combinations, &handover.candidates(&factors), &mut sums, &mut scratch);
         }
         Ok(sums.release(reserved, noise))
@@ -156,39 +155,38 @@ impl AttributesDivision {
         combinations: &Combinations,
         candidates: &Candidates<'_>,
         sums: &mut Unreleased,
-        scratch: &mut Vec<f64>,
+        coefficients: &mut Coefficients,
     ) {
-        let count = candidates.cells.len();
-        let columns = candidates.scores.len() / count.max(1);
+        let Candidates { who, cells, scores, factors } = *candidates;
+        let columns = scores.len() / cells.len().max(1);
         let classes = self.attributes.classes();
-        for (record, &cell) in candidates.cells.iter().enumerate() {
-            if cell == NO_CELL {
-                continue;
-            }
-            let position = match candidates.who {
+        let class_of = |record: usize| {
+            let position = match who {
                 Who::Positions(positions) => positions[record],
-                Who::Ids(ids) => match self.positions.get(&ids[record]) {
-                    Some(&position) => position,
-                    None => continue,
-                },
+                Who::Ids(ids) => *self.positions.get(&ids[record])?,
             };
-            let class = classes[position as usize];
-            let class = (class != MISSING_CLASS).then_some(usize::from(class));
-            let cell = usize::from(cell);
-            let scores = &candidates.scores[record * columns..][..columns];
-            add_to_table(&mut sums.tables[cell], class, scores);
-            if combinations.silent() {
-                continue;
-            }
-            let combination = combinations.of(cell, class);
-            let (message, scale) = match combinations.limit() {
-                None => (cell, 1.0),
-                Some(limit) => {
-                    let norm = squared_norm(candidates.factors, record, combination, scratch);
-                    (0, if norm > limit * limit { limit / norm.sqrt() } else { 1.0 })
+            Some(classes[position as usize])
+        };
+        // Theta messages of different cells are different sums: one scatter for each.
+        let Unreleased { tables, thetas } = sums;
+        for (message, theta) in thetas.iter_mut().enumerate() {
+            coefficients.fill(factors, cells.len(), combinations.limit(), |record| {
+                let cell = usize::from(cells[record]);
+                let wanted = match combinations.limit() {
+                    None => cell == message,
+                    Some(_) => cell != usize::from(NO_CELL),
+                };
+                if !wanted {
+                    return None;
                 }
-            };
-            sums.thetas[message].add(candidates.factors, record, combination, scale);
+                let class = class_of(record)?;
+                let class = (class != MISSING_CLASS).then_some(usize::from(class));
+                add_to_table(&mut tables[cell], class, &scores[record * columns..][..columns]);
+                Some(combinations.of(cell, class))
+            });
+            if !combinations.silent() {
+                theta.add(factors, coefficients);
+            }
         }
     }
 }

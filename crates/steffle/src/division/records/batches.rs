@@ -43,12 +43,17 @@ impl Batches {
         ((index / per_epoch) as u64, index % per_epoch * size)
     }
 
+    /// Back to the plain order, so that a shuffle depends on its epoch alone.
+    fn reset(&mut self) {
+        self.order.iter_mut().zip(0..).for_each(|(slot, position)| *slot = position);
+    }
+
     /// The positions of the records of round `round`.
     pub fn draw(&mut self, batch: Batch, round: u32) -> &[u32] {
         let size = match batch {
             Batch::All => {
                 if self.epoch.take().is_some() {
-                    self.order.sort_unstable();
+                    self.reset();
                 }
                 return &self.order;
             }
@@ -56,7 +61,7 @@ impl Batches {
         };
         let (epoch, start) = self.place(size, round);
         if self.epoch != Some(epoch) {
-            self.order.sort_unstable();
+            self.reset();
             shuffle(&mut self.order, &mut stream(self.seed, self.node, Purpose::Batch, epoch));
             self.epoch = Some(epoch);
         }

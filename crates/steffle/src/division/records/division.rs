@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::workspace::{PublicPart, PublicSumming, Workspace};
 use crate::division::sweep::{Merge, sweep};
-use crate::division::{Candidates, Objective};
+use crate::division::{Candidates, NO_CELL, Objective};
 use crate::model::Classifier;
 use crate::protocol::{Batch, Handover, PublicSums, Question, QuestionError};
 use crate::record::Records;
@@ -26,6 +26,8 @@ pub enum RecordsDivisionError {
 /// Holds features and labels; knows nothing of `s`.
 pub struct RecordsDivision {
     records: Records,
+    /// The cell of every record: a function of public columns, so it never changes.
+    cells: Vec<u16>,
     objective: Arc<dyn Objective>,
     model: Arc<dyn Classifier>,
     batches: Batches,
@@ -74,8 +76,13 @@ impl RecordsDivision {
         if records.rows().layout() != model.layout() {
             return Err(RecordsDivisionError::Layout);
         }
+        let cell = |(row, &label): (usize, &u16)| {
+            objective.cell(label, records.stratum(row)).map_or(NO_CELL, |cell| cell as u16)
+        };
+        let cells = records.labels().iter().enumerate().map(cell).collect();
         let batches = Batches::new(seed, node, records.len());
-        Ok(Self { records, objective, model, batches, workspace: Workspace::default() })
+        let workspace = Workspace::new(model.layout());
+        Ok(Self { records, cells, objective, model, batches, workspace })
     }
 
     /// The records.
@@ -142,13 +149,15 @@ impl RecordsDivision {
         {
             return Err(QuestionError::Batch(size).into());
         }
-        let part = PublicPart::new(&self.records, objective, self.model.as_ref(), question);
+        let part =
+            PublicPart::new(&self.records, &self.cells, objective, self.model.as_ref(), question);
         let fresh = |workspace| Summing { public: part.empty(), other: empty(), workspace };
+        let layout = self.model.layout();
         let which = self.batches.draw(question.batch, round);
         let sums = sweep(
             which,
-            fresh(std::mem::take(&mut self.workspace)),
-            || fresh(Workspace::default()),
+            fresh(std::mem::replace(&mut self.workspace, Workspace::new(layout))),
+            || fresh(Workspace::new(layout)),
             |sums, chunk| {
                 let Summing { public, other, workspace } = sums;
                 part.run(chunk, workspace, public, |candidates| receive(other, candidates));

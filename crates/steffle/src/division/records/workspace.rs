@@ -1,23 +1,40 @@
 //! One pass of a chunk through the model and the objective, and the public sums it adds to.
 
 use crate::division::{Candidates, NO_CELL, Objective, ScoreTable, Who};
-use crate::model::{Classifier, Factor, Gradient, Inputs, Pass, Point, head};
+use crate::model::{Classifier, Coefficients, Factor, Gradient, Inputs, Pass, Point, head};
 use crate::protocol::{CellSums, Form, PublicSums, Question};
-use crate::record::Records;
+use crate::record::{Layout, Records, Rows};
 
 /// Buffers of a pass, kept from chunk to chunk.
-#[derive(Default)]
 pub(in crate::division) struct Workspace {
+    rows: Rows,
     pass: Pass,
     labels: Vec<u16>,
     cells: Vec<u16>,
     scores: ScoreTable,
     slopes: Vec<Vec<f64>>,
+    coefficients: Coefficients,
+}
+
+impl Workspace {
+    pub(in crate::division) fn new(layout: Layout) -> Self {
+        Self {
+            rows: Rows::empty(layout),
+            pass: Pass::default(),
+            labels: Vec::new(),
+            cells: Vec::new(),
+            scores: ScoreTable::default(),
+            slopes: Vec::new(),
+            coefficients: Coefficients::default(),
+        }
+    }
 }
 
 /// What a question asks of the records division, prepared once for all chunks.
 pub(in crate::division) struct PublicPart<'a> {
     pub(in crate::division) records: &'a Records,
+    /// The cell of every record.
+    pub(in crate::division) cells: &'a [u16],
     pub(in crate::division) objective: &'a dyn Objective,
     pub(in crate::division) point: Point<'a>,
     pub(in crate::division) question: &'a Question,
@@ -38,6 +55,7 @@ pub(in crate::division) struct PublicSumming {
 impl<'a> PublicPart<'a> {
     pub(in crate::division) fn new(
         records: &'a Records,
+        cells: &'a [u16],
         objective: &'a dyn Objective,
         model: &'a dyn Classifier,
         question: &'a Question,
@@ -57,7 +75,7 @@ impl<'a> PublicPart<'a> {
             commons.clear();
         }
         let point = Point::new(model, &question.theta);
-        Self { records, objective, point, question, common: commons }
+        Self { records, cells, objective, point, question, common: commons }
     }
 
     pub(in crate::division) fn empty(&self) -> PublicSumming {
@@ -80,9 +98,10 @@ impl<'a> PublicPart<'a> {
         sums: &mut PublicSumming,
         hand_over: impl FnOnce(&Candidates<'_>),
     ) {
-        let Workspace { pass, labels, cells, scores, slopes } = workspace;
+        let Workspace { rows, pass, labels, cells, scores, slopes, coefficients } = workspace;
         let (records, model) = (self.records, self.point.model());
-        model.forward(&self.point, records.rows(), which, pass);
+        rows.gather(records.rows(), which);
+        model.forward(&self.point, rows, pass);
         labels.clear();
         labels.extend(which.iter().map(|&row| records.labels()[row as usize]));
 
@@ -94,33 +113,31 @@ impl<'a> PublicPart<'a> {
         let last = slopes.len() - 1;
         head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
         model.backward(&self.point, pass, 1, slopes);
-        let factors = self.factors(which, pass, slopes);
-        for record in 0..which.len() {
-            sums.gradient.add(&factors, record, &[1.0], 1.0);
-        }
+        let factors = self.factors(rows, pass, slopes);
+        sums.gradient.add_plain(&factors);
         if self.question.cells.is_empty() {
             return;
         }
 
         cells.clear();
-        let cell = |(&row, &label): (&u32, &u16)| {
-            let cell = self.objective.cell(label, records.stratum(row as usize));
-            cell.map_or(NO_CELL, |cell| cell as u16)
-        };
-        cells.extend(which.iter().zip(&*labels).map(cell));
+        cells.extend(which.iter().map(|&row| self.cells[row as usize]));
         self.objective.score(model, pass, labels, scores);
         std::mem::swap(&mut slopes[last], &mut scores.slopes);
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
-        let factors = self.factors(which, pass, slopes);
-        for (record, &cell) in cells.iter().enumerate().filter(|(_, cell)| **cell != NO_CELL) {
-            let cell = usize::from(cell);
-            sums.counts[cell] += 1;
-            let values = &scores.values[record * columns..][..columns];
-            sums.scores[cell].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-            if let Some(common) = self.common.get(cell) {
-                sums.thetas[cell].add(&factors, record, common, 1.0);
+        let factors = self.factors(rows, pass, slopes);
+        for (&cell, values) in cells.iter().zip(scores.values.chunks_exact(columns)) {
+            if cell != NO_CELL {
+                let cell = usize::from(cell);
+                sums.counts[cell] += 1;
+                sums.scores[cell].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }
+        }
+        for (cell, (common, theta)) in self.common.iter().zip(&mut sums.thetas).enumerate() {
+            coefficients.fill(&factors, which.len(), None, |record| {
+                (usize::from(cells[record]) == cell).then_some(&common[..])
+            });
+            theta.add(&factors, coefficients);
         }
         hand_over(&Candidates {
             who: Who::Positions(which),
@@ -132,12 +149,12 @@ impl<'a> PublicPart<'a> {
 
     fn factors<'b>(
         &'b self,
-        which: &'b [u32],
+        rows: &'b Rows,
         pass: &'b Pass,
         slopes: &'b [Vec<f64>],
     ) -> Vec<Factor<'b>> {
         let inputs = |layer: usize| match layer {
-            0 => Inputs::Rows(self.records.rows(), which),
+            0 => Inputs::Rows(rows),
             _ => Inputs::Dense(&pass.hidden[layer - 1]),
         };
         let blocks = self.point.model().blocks().iter().zip(slopes).enumerate();
