@@ -12,7 +12,16 @@ use steffle::steffle::SteffleObjective;
 use steffle::train::{Mode, Paper, Settings, erm, train};
 use steffle_data::*;
 
-fn cpu() -> f64 { std::fs::read_to_string("/proc/thread-self/schedstat").unwrap().split(' ').next().unwrap().parse::<f64>().unwrap() / 1e6 }
+fn cpu() -> f64 {
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1e6
+}
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let t = Instant::now();
     let source = Source::parse("adult", None)?;
@@ -95,7 +104,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ControlFlow::Continue(())
             })?;
             println!(
-                "{name} {:.1} ms rounds {} chi {:.5}", cpu() - c, out.rounds, out.trace.last().unwrap().chi_square);
+                "{name} {:.1} ms rounds {} chi {:.5}",
+                cpu() - c,
+                out.rounds,
+                out.trace.last().unwrap().chi_square
+            );
             if round == 0 {
                 report(&out.theta);
             }

@@ -1,6 +1,6 @@
 //! Settings that were checked against the federation they will run on.
 
-use super::{Length, Mode, Settings};
+use super::{Length, Mode, Paper, Settings};
 use crate::protocol::Batch;
 
 /// Why settings were refused.
@@ -93,6 +93,32 @@ impl Plan {
     /// The settings, checked.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// What is allowed but will not work well, in words, for data with `labels` labels.
+    pub fn warnings(&self, labels: usize) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let Settings { lambda, rates, mode, .. } = self.settings;
+        // psi is quadratic in W with curvature 2 P(u) <= 2: a longer step than 1 can overshoot.
+        let ascent = lambda * rates.dual;
+        if ascent > 1.0 {
+            warnings.push(format!(
+                "lambda times the dual step size is {ascent}; above 1 the ascent in W can \
+                 oscillate instead of converging: use a dual step size of at most {}",
+                1.0 / lambda
+            ));
+        }
+        let needed = 2.0 * (labels as f64).sqrt();
+        if let Mode::Paper(Paper { diameter, .. }) = mode
+            && diameter < needed
+        {
+            warnings.push(format!(
+                "a ball of diameter {diameter} does not contain the maximiser W*, whose norm is \
+                 at least sqrt({labels}): the penalty is weaker than lambda says; use a diameter \
+                 of at least {needed:.2}"
+            ));
+        }
+        warnings
     }
 
     /// T.
