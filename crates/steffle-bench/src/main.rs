@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         diameter: 3.0,
     });
     for round in 0..12 {
-        for (name, mode) in [("none", Mode::None), ("paper", mode)] {
+        for (name, mode) in [("paper", mode), ("paper", mode)] {
             let plan = Settings { mode, ..Settings::default() }.check(federation.sizes())?;
             let c = cpu();
             let out = train(&plan, objective, &mut federation, zero.clone(), |_| {

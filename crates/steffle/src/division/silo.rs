@@ -1,10 +1,9 @@
 //! A silo with both divisions under one roof (centralisations 1 and 2).
 
 use super::attributes::{
-    AttributesDivision, AttributesDivisionError, Combinations, Released, Unreleased,
+    AttributesDivision, AttributesDivisionError, Combinations, Released, Selection, Unreleased,
 };
 use super::records::{MergeOther, RecordsDivision, RecordsDivisionError};
-use crate::model::Coefficients;
 use crate::noise::NoiseSource;
 use crate::protocol::{PrivateSums, PublicSums, Question};
 use crate::record::Attributes;
@@ -27,10 +26,10 @@ pub struct Silo {
     attributes: AttributesDivision,
 }
 
-/// The private sums of a part of the batch, and room for a record's coefficients.
+/// The private sums of a part of the batch, and room to select them in.
 struct Selected {
     sums: Unreleased,
-    scratch: Coefficients,
+    selection: Selection,
 }
 
 impl MergeOther for Selected {
@@ -75,11 +74,11 @@ impl Silo {
             round,
             || Selected {
                 sums: attributes.open(&reserved, question, &blocks),
-                scratch: Coefficients::default(),
+                selection: Selection::default(),
             },
             |selected, candidates| {
-                let Selected { sums, scratch } = selected;
-                attributes.add(&combinations, candidates, sums, scratch);
+                let Selected { sums, selection } = selected;
+                attributes.add(&combinations, candidates, sums, selection);
             },
         )?;
         Ok((public, selected.sums.release(reserved, noise)))

@@ -24,12 +24,29 @@ pub struct Factor<'a> {
 }
 
 impl Factor<'_> {
-    /// Writes `B c` of one record into `outputs`, one number per output of the layer.
-    fn combine(&self, record: usize, combination: &[f64], outputs: &mut [f64]) {
-        let columns = combination.len();
-        let slopes = &self.slopes[record * outputs.len() * columns..][..outputs.len() * columns];
-        for (output, row) in outputs.iter_mut().zip(slopes.chunks_exact(columns)) {
-            *output = dot(row, combination);
+    /// `B_i c_i` of every record, where `c_i` is row `slots[i]` of `combinations`.
+    fn combine_all(
+        &self,
+        slots: &[u32],
+        combinations: &[f64],
+        columns: usize,
+        outputs: &mut Vec<f64>,
+    ) {
+        let width = self.block.outputs;
+        outputs.clear();
+        if width == 1 && columns == 2 {
+            // The logistic model: a record is one number, and this loop has no inner one.
+            let (slopes, _) = self.slopes.as_chunks::<2>();
+            let (rows, _) = combinations.as_chunks::<2>();
+            outputs.extend(slots.iter().zip(slopes).map(|(&slot, [a, b])| {
+                let [c, d] = rows[slot as usize];
+                a * c + b * d
+            }));
+            return;
+        }
+        for (&slot, own) in slots.iter().zip(self.slopes.chunks_exact(width * columns)) {
+            let combination = &combinations[slot as usize * columns..][..columns];
+            outputs.extend(own.chunks_exact(columns).map(|row| dot(row, combination)));
         }
     }
 
@@ -76,60 +93,35 @@ impl Factor<'_> {
 pub struct Coefficients(Vec<Vec<f64>>);
 
 impl Coefficients {
-    /// Computes the coefficients of a chunk of `records`. `pick` names a record's combination of
-    /// `columns` scores, or none, which makes its coefficients 0. With a `limit`, a pullback
-    /// longer than it is scaled back to it: `|J' c|^2 = sum |B c|^2 |(a, 1)|^2`.
-    #[inline]
-    pub fn fill<'c>(
+    /// Computes the coefficients of a chunk. Record i uses row `slots[i]` of `combinations`,
+    /// which has `columns` columns. With a `limit`, a pullback longer than it is scaled back to
+    /// it: `|J' c|^2 = sum |B c|^2 |(a, 1)|^2`.
+    pub fn fill(
         &mut self,
         factors: &[Factor<'_>],
-        records: usize,
+        slots: &[u32],
+        combinations: &[f64],
+        columns: usize,
         limit: Option<f64>,
-        mut pick: impl FnMut(usize) -> Option<&'c [f64]>,
     ) {
         self.0.resize_with(factors.len(), Vec::new);
-        if let ([factor], [layer]) = (factors, &mut self.0[..])
-            && factor.block.outputs == 1
-        {
-            // The logistic model, where a record is one number: no slices, no second loop.
-            layer.clear();
-            layer.extend((0..records).map(|record| {
-                let Some(combination) = pick(record) else { return 0.0 };
-                let columns = combination.len();
-                let value = dot(&factor.slopes[record * columns..][..columns], combination);
-                match limit {
-                    Some(limit) => {
-                        let squared = value * value * factor.squared_input(record);
-                        if squared > limit * limit {
-                            value * (limit / squared.sqrt())
-                        } else {
-                            value
-                        }
-                    }
-                    None => value,
-                }
-            }));
-            return;
-        }
         for (layer, factor) in self.0.iter_mut().zip(factors) {
-            layer.clear();
-            layer.resize(records * factor.block.outputs, 0.0);
+            factor.combine_all(slots, combinations, columns, layer);
         }
+        if let Some(limit) = limit {
+            self.clip(factors, slots.len(), limit);
+        }
+    }
+
+    fn clip(&mut self, factors: &[Factor<'_>], records: usize, limit: f64) {
         for record in 0..records {
-            let Some(combination) = pick(record) else { continue };
             let mut squared = 0.0;
-            for (layer, factor) in self.0.iter_mut().zip(factors) {
+            for (layer, factor) in self.0.iter().zip(factors) {
                 let width = factor.block.outputs;
-                let own = &mut layer[record * width..][..width];
-                factor.combine(record, combination, own);
-                if limit.is_some() {
-                    squared +=
-                        own.iter().map(|v| v * v).sum::<f64>() * factor.squared_input(record);
-                }
+                let own = &layer[record * width..][..width];
+                squared += own.iter().map(|v| v * v).sum::<f64>() * factor.squared_input(record);
             }
-            if let Some(limit) = limit
-                && squared > limit * limit
-            {
+            if squared > limit * limit {
                 let by = limit / squared.sqrt();
                 for (layer, factor) in self.0.iter_mut().zip(factors) {
                     let width = factor.block.outputs;
@@ -140,12 +132,8 @@ impl Coefficients {
     }
 }
 
-#[inline]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    match (a, b) {
-        ([a, b], [c, d]) => a * c + b * d,
-        _ => a.iter().zip(b).map(|(a, b)| a * b).sum(),
-    }
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// A sum of pullbacks, layer by layer.

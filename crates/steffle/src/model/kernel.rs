@@ -86,7 +86,17 @@ fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
 pub(crate) fn add_all(rows: &Rows, coefficients: &[f64], into: &mut [f64], spare: &mut [f64]) {
     by_width!(rows.layout().numeric, add_numeric(rows, coefficients, into));
     by_width!(rows.layout().categorical, add_codes(rows, coefficients, into, spare));
-    into[rows.layout().features] += coefficients.iter().sum::<f64>();
+    into[rows.layout().features] += sum(coefficients);
+}
+
+/// The sum, in four chains that do not wait for each other.
+fn sum(values: &[f64]) -> f64 {
+    let (fours, rest) = values.as_chunks::<4>();
+    let mut chains = [0.0; 4];
+    for four in fours {
+        chains.iter_mut().zip(four).for_each(|(chain, value)| *chain += value);
+    }
+    chains.iter().chain(rest).sum()
 }
 
 fn add_numeric<const N: usize>(rows: &Rows, coefficients: &[f64], into: &mut [f64]) {

@@ -67,9 +67,10 @@ fn check_pullback(model: &dyn Classifier, seed: u64) {
         let factors = factors_of(model, &rows, &pass, &all);
         let coefficients = |limit: Option<f64>, wanted: Option<usize>| {
             let mut coefficients = Coefficients::default();
-            coefficients.fill(&factors, rows.len(), limit, |record| {
-                wanted.is_none_or(|wanted| wanted == record).then_some(combination)
-            });
+            let slot = |record| u32::from(wanted.is_some_and(|wanted| wanted != record));
+            let slots: Vec<u32> = (0..rows.len()).map(slot).collect();
+            let table = [combination, &vec![0.0; columns][..]].concat();
+            coefficients.fill(&factors, &slots, &table, columns, limit);
             let mut sum = Gradient::new(model);
             sum.add(&factors, &coefficients);
             sum.flatten()

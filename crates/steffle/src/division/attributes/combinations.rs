@@ -1,48 +1,70 @@
-//! What each class adds to the theta message, from the question.
+//! What each class adds to the theta messages, from the question.
 
 use crate::protocol::{Form, Question};
 
-/// Per cell and class (and for a missing class) the combination that is pulled back.
+/// Per theta message, a table of the combinations that are pulled back, one row per slot.
+///
+/// A slot is a cell and a class; each cell has one more for a missing class, and one last slot
+/// is for records that contribute nothing.
 #[derive(Debug, Clone)]
 pub struct Combinations {
     columns: usize,
     classes: usize,
-    /// `[cell][class, then missing][column]`.
-    values: Vec<f64>,
+    cells: usize,
+    /// `[message][slot][column]`.
+    messages: Vec<Vec<f64>>,
     limit: Option<f64>,
-    silent: bool,
 }
 
 impl Combinations {
     /// From a question whose shape was checked.
     ///
-    /// Centred: `C_r - mean C`, and 0 for a missing class. Clipped: `2 C_r - q`, and the mean of
-    /// these for a missing class, which counts `1/k` in every class.
+    /// Centred: a message per cell with `C_r - mean C`, 0 for a missing class. Clipped: one
+    /// message with `2 C_r - q`, and the mean of these for a missing class, which counts `1/k`
+    /// in every class.
     pub fn new(question: &Question, classes: usize, columns: usize) -> Self {
-        let mut values = Vec::with_capacity(question.cells.len() * (classes + 1) * columns);
-        for cell in &question.cells {
-            let mean: Vec<f64> = mean_row(&cell.combinations, classes, columns);
-            for row in cell.combinations.chunks_exact(columns).chain([&mean[..]]) {
-                match question.form {
-                    Form::Centred => values.extend(row.iter().zip(&mean).map(|(c, m)| c - m)),
-                    Form::Clipped { .. } => {
-                        values.extend(row.iter().zip(&cell.quadratic).map(|(c, q)| 2.0 * c - q));
-                    }
+        let cells = question.cells.len();
+        let (messages, limit) = match question.form {
+            Form::Centred => (cells, None),
+            Form::Clipped { limit } => (cells.min(1), Some(limit)),
+        };
+        let slots = cells * (classes + 1) + 1;
+        let mut tables = vec![vec![0.0; slots * columns]; messages];
+        for (at, cell) in question.cells.iter().enumerate() {
+            let table = &mut tables[at.min(messages - 1)][at * (classes + 1) * columns..];
+            let mean = mean_row(&cell.combinations, classes, columns);
+            let rows = cell.combinations.chunks_exact(columns).chain([&mean[..]]);
+            for (slot, row) in table.chunks_exact_mut(columns).zip(rows) {
+                for (u, (slot, c)) in slot.iter_mut().zip(row).enumerate() {
+                    *slot = match question.form {
+                        Form::Centred => c - mean[u],
+                        Form::Clipped { .. } => 2.0 * c - cell.quadratic[u],
+                    };
                 }
             }
         }
-        let limit = match question.form {
-            Form::Centred => None,
-            Form::Clipped { limit } => Some(limit),
-        };
-        let silent = values.iter().all(|&value| value == 0.0);
-        Self { columns, classes, values, limit, silent }
+        Self { columns, classes, cells, messages: tables, limit }
     }
 
-    /// The combination of a class (`None`: missing) in a cell.
-    pub fn of(&self, cell: usize, class: Option<usize>) -> &[f64] {
-        let row = cell * (self.classes + 1) + class.unwrap_or(self.classes);
-        &self.values[row * self.columns..][..self.columns]
+    /// The slot of a class in a cell; any class that is not one of the k counts as missing.
+    #[inline]
+    pub fn slot(&self, cell: usize, class: u16) -> u32 {
+        (cell * (self.classes + 1) + usize::from(class).min(self.classes)) as u32
+    }
+
+    /// The slot of a record that contributes nothing.
+    pub fn no_slot(&self) -> u32 {
+        (self.cells * (self.classes + 1)) as u32
+    }
+
+    /// How many columns a combination has.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The table of a message, `[slot][column]`.
+    pub fn message(&self, message: usize) -> &[f64] {
+        &self.messages[message]
     }
 
     /// The per-record clipping limit, in the clipped form.
@@ -52,12 +74,25 @@ impl Combinations {
 
     /// Whether every combination is zero, so that there is no theta message at all.
     pub fn silent(&self) -> bool {
-        self.silent
+        self.messages.iter().flatten().all(|&value| value == 0.0)
+    }
+
+    /// Turns sums by slot into class tables: a missing class counts `1/k` in every class.
+    pub fn fold_tables(&self, sums: &[f64], tables: &mut [Vec<f64>]) {
+        let rows = self.classes * self.columns;
+        for (cell, table) in sums.chunks(rows + self.columns).zip(tables) {
+            let missing = &cell[rows..];
+            for (row, own) in table.chunks_exact_mut(self.columns).zip(cell.chunks(self.columns)) {
+                for ((sum, own), missing) in row.iter_mut().zip(own).zip(missing) {
+                    *sum += own + missing / self.classes as f64;
+                }
+            }
+        }
     }
 }
 
 /// `mean_r C_r`.
-pub(crate) fn mean_row(rows: &[f64], classes: usize, columns: usize) -> Vec<f64> {
+fn mean_row(rows: &[f64], classes: usize, columns: usize) -> Vec<f64> {
     let column = |u: usize| rows.iter().skip(u).step_by(columns).sum::<f64>() / classes as f64;
     (0..columns).map(column).collect()
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::release::{NoiseScale, Price, Released, Reserved, Unreleased};
-use super::{Attributes, Combinations, MISSING_CLASS};
-use crate::division::banks::Banks;
+use super::{Attributes, Combinations};
+use crate::division::banks::add_by_slot;
 use crate::division::{Candidates, NO_CELL, Who};
 use crate::model::{Block, Coefficients, Gradient};
 use crate::noise::NoiseSource;
@@ -42,6 +42,15 @@ pub struct AttributesDivision {
     positions: HashMap<u64, u32>,
     /// Noise of the mean over a batch.
     noise_of_mean: NoiseScale,
+}
+
+/// Room for what the division selects for a chunk. It holds classes, so it has no accessor and
+/// never leaves the division but to be handed back.
+#[derive(Default)]
+pub struct Selection {
+    slots: Vec<u32>,
+    by_slot: Vec<f64>,
+    coefficients: Coefficients,
 }
 
 impl AttributesDivision {
@@ -129,10 +138,10 @@ impl AttributesDivision {
         let combinations = Combinations::new(question, self.classes(), columns);
         let reserved = self.price(announced.len()).reserve();
         let mut sums = self.open(&reserved, question, blocks);
-        let mut scratch = Coefficients::default();
+        let mut selection = Selection::default();
         for handover in handovers {
             let factors = handover.factors();
-            self.add(&combinations, &handover.candidates(&factors), &mut sums, &mut scratch);
+            self.add(&combinations, &handover.candidates(&factors), &mut sums, &mut selection);
         }
         Ok(sums.release(reserved, noise))
     }
@@ -156,63 +165,40 @@ impl AttributesDivision {
         combinations: &Combinations,
         candidates: &Candidates<'_>,
         sums: &mut Unreleased,
-        coefficients: &mut Coefficients,
+        selection: &mut Selection,
     ) {
         let Candidates { who, cells, scores, factors } = *candidates;
-        let columns = scores.len() / cells.len().max(1);
+        let columns = combinations.columns();
         let classes = self.attributes.classes();
-        let class_of = |record: usize| {
-            let position = match who {
-                Who::Positions(positions) => positions[record],
-                Who::Ids(ids) => *self.positions.get(&ids[record])?,
-            };
-            Some(classes[position as usize])
+        let Selection { slots, by_slot, coefficients } = selection;
+        slots.clear();
+        let slot = |&cell: &u16, position: Option<u32>| match position {
+            Some(position) if cell != NO_CELL => {
+                combinations.slot(usize::from(cell), classes[position as usize])
+            }
+            _ => combinations.no_slot(),
         };
-        // Theta messages of different cells are different sums: one scatter for each.
-        let Unreleased { tables, thetas } = sums;
-        let rows = self.classes() * columns;
-        let mut banks = Banks::for_table(rows * tables.len());
-        for (message, theta) in thetas.iter_mut().enumerate() {
-            coefficients.fill(factors, cells.len(), combinations.limit(), |record| {
-                let cell = usize::from(cells[record]);
-                let wanted = match combinations.limit() {
-                    None => cell == message,
-                    Some(_) => cell != usize::from(NO_CELL),
-                };
-                if !wanted {
-                    return None;
-                }
-                let class = class_of(record)?;
-                let class = (class != MISSING_CLASS).then_some(usize::from(class));
-                let own = &scores[record * columns..][..columns];
-                match (&mut banks, class) {
-                    (Some(banks), Some(class)) => {
-                        banks.add(record, cell * rows + class * columns, own);
-                    }
-                    _ => add_to_table(&mut tables[cell], class, own),
-                }
-                Some(combinations.of(cell, class))
-            });
-            if !combinations.silent() {
-                theta.add(factors, coefficients);
+        match who {
+            Who::Positions(positions) => {
+                slots.extend(cells.iter().zip(positions).map(|(cell, &at)| slot(cell, Some(at))));
+            }
+            Who::Ids(ids) => {
+                let position = |id: &u64| self.positions.get(id).copied();
+                slots.extend(cells.iter().zip(ids).map(|(cell, id)| slot(cell, position(id))));
             }
         }
-        if let Some(banks) = banks {
-            banks.drain_into(tables.iter_mut().flatten());
+        by_slot.clear();
+        by_slot.resize((combinations.no_slot() as usize + 1) * columns, 0.0);
+        add_by_slot(slots, scores, columns, by_slot);
+        combinations.fold_tables(by_slot, &mut sums.tables);
+        if combinations.silent() {
+            return;
         }
-    }
-}
-
-/// Adds a record's scores to the row of its class; a missing class counts `1/k` in every row.
-fn add_to_table(table: &mut [f64], class: Option<usize>, scores: &[f64]) {
-    let columns = scores.len();
-    if let Some(class) = class {
-        let row = &mut table[class * columns..][..columns];
-        row.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
-    } else {
-        let share = columns as f64 / table.len() as f64;
-        for row in table.chunks_exact_mut(columns) {
-            row.iter_mut().zip(scores).for_each(|(sum, score)| *sum += share * score);
+        // Theta messages of different cells are different sums: one scatter for each.
+        for (message, theta) in sums.thetas.iter_mut().enumerate() {
+            let table = combinations.message(message);
+            coefficients.fill(factors, slots, table, columns, combinations.limit());
+            theta.add(factors, coefficients);
         }
     }
 }

@@ -10,6 +10,6 @@ mod release;
 mod store;
 
 pub use combinations::Combinations;
-pub use division::{AttributesDivision, AttributesDivisionError};
+pub use division::{AttributesDivision, AttributesDivisionError, Selection};
 pub use release::{NoiseScale, Price, Released, Reserved, Unreleased};
 pub use store::{Attributes, AttributesError, MISSING_CLASS, Sensitive};

@@ -1,9 +1,9 @@
 //! One pass of a chunk through the model and the objective, and the public sums it adds to.
 
-use crate::division::banks::Banks;
-use crate::division::{Candidates, NO_CELL, Objective, ScoreTable, Who};
+use crate::division::banks::add_by_slot;
+use crate::division::{Candidates, Objective, ScoreTable, Who};
 use crate::model::{Classifier, Coefficients, Factor, Gradient, Inputs, Pass, Point, head};
-use crate::protocol::{CellSums, Form, PublicSums, Question};
+use crate::protocol::{CellQuestion, CellSums, Form, PublicSums, Question};
 use crate::record::{Layout, Records, Rows};
 
 /// Buffers of a pass, kept from chunk to chunk.
@@ -12,6 +12,7 @@ pub(in crate::division) struct Workspace {
     pass: Pass,
     labels: Vec<u16>,
     cells: Vec<u16>,
+    slots: Vec<u32>,
     scores: ScoreTable,
     slopes: Vec<Vec<f64>>,
     coefficients: Coefficients,
@@ -24,6 +25,7 @@ impl Workspace {
             pass: Pass::default(),
             labels: Vec::new(),
             cells: Vec::new(),
+            slots: Vec::new(),
             scores: ScoreTable::default(),
             slopes: Vec::new(),
             coefficients: Coefficients::default(),
@@ -39,7 +41,8 @@ pub(in crate::division) struct PublicPart<'a> {
     pub(in crate::division) objective: &'a dyn Objective,
     pub(in crate::division) point: Point<'a>,
     pub(in crate::division) question: &'a Question,
-    /// `2 mean_r C_r - q` per cell; empty where the public theta term is not asked for or is 0.
+    /// Per cell a table with `2 mean_r C_r - q` in the cell's row and 0 in all others; empty where
+    /// the public theta term is not asked for or is 0.
     common: Vec<Vec<f64>>,
 }
 
@@ -49,7 +52,7 @@ pub(in crate::division) struct PublicSumming {
     loss: f64,
     gradient: Gradient,
     counts: Vec<u64>,
-    /// `[cell][column]`.
+    /// `[cell][column]`, with a last row for records in no cell that nobody reads.
     scores: Vec<f64>,
     thetas: Vec<Gradient>,
 }
@@ -70,8 +73,13 @@ impl<'a> PublicPart<'a> {
         };
         let mut commons = Vec::new();
         if question.form == Form::Centred {
-            let cells = question.cells.iter();
-            commons = cells.map(|cell| common(&cell.combinations, &cell.quadratic)).collect();
+            let table = |(at, cell): (usize, &CellQuestion)| {
+                let mut table = vec![0.0; (question.cells.len() + 1) * columns];
+                let own = common(&cell.combinations, &cell.quadratic);
+                table[at * columns..][..columns].copy_from_slice(&own);
+                table
+            };
+            commons = question.cells.iter().enumerate().map(table).collect();
         }
         if commons.iter().flatten().all(|&value| value == 0.0) {
             commons.clear();
@@ -86,8 +94,8 @@ impl<'a> PublicPart<'a> {
             batch: 0,
             loss: 0.0,
             gradient: Gradient::new(model),
-            counts: vec![0; cells],
-            scores: vec![0.0; self.objective.columns() * cells],
+            counts: vec![0; cells + 1],
+            scores: vec![0.0; self.objective.columns() * (cells + 1)],
             thetas: vec![Gradient::new(model); self.common.len()],
         }
     }
@@ -100,7 +108,8 @@ impl<'a> PublicPart<'a> {
         sums: &mut PublicSumming,
         hand_over: impl FnOnce(&Candidates<'_>),
     ) {
-        let Workspace { rows, pass, labels, cells, scores, slopes, coefficients } = workspace;
+        let Workspace { rows, pass, labels, cells, slots, scores, slopes, coefficients } =
+            workspace;
         let (records, model) = (self.records, self.point.model());
         rows.gather(records.rows(), which);
         model.forward(&self.point, rows, pass);
@@ -123,16 +132,19 @@ impl<'a> PublicPart<'a> {
 
         cells.clear();
         cells.extend(which.iter().map(|&row| self.cells[row as usize]));
+        // Cells are slots; the one after the last is for records in none.
+        let none = self.question.cells.len() as u32;
+        slots.clear();
+        slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none)));
         self.objective.score(model, pass, labels, scores);
         std::mem::swap(&mut slopes[last], &mut scores.slopes);
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
         let factors = self.factors(rows, pass, slopes);
-        sums.add_scores(cells, &scores.values, columns);
-        for (cell, (common, theta)) in self.common.iter().zip(&mut sums.thetas).enumerate() {
-            coefficients.fill(&factors, which.len(), None, |record| {
-                (usize::from(cells[record]) == cell).then_some(&common[..])
-            });
+        slots.iter().for_each(|&cell| sums.counts[cell as usize] += 1);
+        add_by_slot(slots, &scores.values, columns, &mut sums.scores);
+        for (common, theta) in self.common.iter().zip(&mut sums.thetas) {
+            coefficients.fill(&factors, slots, common, columns, None);
             theta.add(&factors, coefficients);
         }
         hand_over(&Candidates {
@@ -161,26 +173,6 @@ impl<'a> PublicPart<'a> {
 }
 
 impl PublicSumming {
-    /// Adds the scores of a chunk to their cells.
-    fn add_scores(&mut self, cells: &[u16], values: &[f64], columns: usize) {
-        let mut banks = Banks::for_table(self.scores.len());
-        let records = cells.iter().zip(values.chunks_exact(columns)).enumerate();
-        for (record, (&cell, values)) in records.filter(|(_, (cell, _))| **cell != NO_CELL) {
-            let cell = usize::from(cell);
-            self.counts[cell] += 1;
-            match &mut banks {
-                Some(banks) => banks.add(record, cell * columns, values),
-                None => {
-                    let slots = &mut self.scores[cell * columns..][..columns];
-                    slots.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-                }
-            }
-        }
-        if let Some(banks) = banks {
-            banks.drain_into(self.scores.iter_mut());
-        }
-    }
-
     pub(in crate::division) fn merge(&mut self, other: &Self) {
         self.batch += other.batch;
         self.loss += other.loss;
@@ -206,6 +198,7 @@ impl PublicSumming {
         let columns = question.cells.first().map_or(1, |cell| cell.quadratic.len());
         let cells = self.counts.iter().zip(self.scores.chunks_exact(columns)).enumerate();
         let cells = cells
+            .take(question.cells.len())
             .map(|(cell, (&count, scores))| CellSums {
                 count,
                 scores: scores.to_vec(),
