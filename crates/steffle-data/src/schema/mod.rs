@@ -21,7 +21,7 @@ const MOST_CLASSES: usize = 1000;
 /// Levels of one feature beyond this are a sign of names or ids.
 const MOST_LEVELS: usize = 1 << 16;
 /// Stands between the parts of a class of several sensitive columns.
-const PRODUCT: &str = " x ";
+pub(crate) const PRODUCT: &str = " x ";
 /// The level of a missing value where missing values are kept.
 pub(crate) const MISSING_NAME: &str = "(missing)";
 
@@ -319,7 +319,7 @@ fn too_many(role: &'static str, column: &str, found: usize, limit: usize) -> Err
     Error::TooManyClasses { role, column: column.to_owned(), found, limit }
 }
 
-fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Error> {
+pub(crate) fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Error> {
     let Some(given) = &recipe.favourable else {
         return Ok(labels.len() as u16 - 1);
     };

@@ -134,6 +134,17 @@ impl Summary {
         Ok(())
     }
 
+    /// Features after encoding.
+    pub fn features(&self) -> usize {
+        let levels: usize = self.categorical.iter().map(|(_, levels)| levels.len()).sum();
+        self.numeric.len() + levels
+    }
+
+    /// Labels in the order of their numbers.
+    pub fn sorted_labels(&self) -> Vec<String> {
+        super::sorted(&self.labels)
+    }
+
     fn check_same_columns(&self, other: &Self) -> Result<(), Error> {
         for (one, two) in [(self, other), (other, self)] {
             let numeric = |name: &String| two.numeric.iter().any(|(known, _)| known == name);
