@@ -28,7 +28,7 @@ fn load(name: &str) -> Dataset {
 }
 
 /// Features of a record as numbers with their place, to compare records from different encodings.
-fn row<'r>(records: &'r Records, id: u64) -> (u16, &'r [f32], &'r [u32]) {
+fn row(records: &Records, id: u64) -> (u16, &[f32], &[u32]) {
     let at = records.ids().iter().position(|known| *known == id).unwrap();
     (records.labels()[at], records.rows().numeric(at), records.rows().codes(at))
 }

@@ -2,6 +2,7 @@
 
 mod builder;
 mod categories;
+mod contain;
 mod csv;
 mod parquet;
 mod reader;
