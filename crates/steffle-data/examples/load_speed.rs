@@ -4,7 +4,7 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use steffle_data::{
     Column, Dataset, Recipe, Schema, Source, Summary, attributes, encode, read, write,
@@ -34,17 +34,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(name: &str, path: &Path, recipe: &Recipe) -> Result<(), Box<dyn Error>> {
-    let start = Instant::now();
-    let table = read(path, &recipe.columns())?;
-    let read_in = start.elapsed();
-    let data = Dataset::new(table, recipe.clone())?;
-    let bound_in = start.elapsed() - read_in;
-    let schema = Schema::from_summary(data.recipe(), &Summary::of(&data, data.rows()))?;
-    let agreed_in = start.elapsed() - read_in - bound_in;
-    let records = encode(&data, data.rows(), &schema)?.records;
-    let encoded_in = start.elapsed() - read_in - bound_in - agreed_in;
-    let sealed = attributes(&data, data.rows(), &schema)?;
-    let sealed_in = start.elapsed() - read_in - bound_in - agreed_in - encoded_in;
+    let (read_in, table) = timed(|| read(path, &recipe.columns()))?;
+    let (bound_in, data) = timed(|| Dataset::new(table, recipe.clone()))?;
+    let summary = || Summary::of(&data, data.rows());
+    let (agreed_in, schema) = timed(|| Schema::from_summary(data.recipe(), &summary()))?;
+    let (encoded_in, encoded) = timed(|| encode(&data, data.rows(), &schema))?;
+    let (sealed_in, sealed) = timed(|| attributes(&data, data.rows(), &schema))?;
+    let records = encoded.records;
     println!(
         "{name}: {} rows, {} usable: read {read_in:.2?}, recipe {bound_in:.2?}, schema \
          {agreed_in:.2?}, encode {encoded_in:.2?}, seal {} classes {sealed_in:.2?}; encoded {} MB, \
@@ -56,6 +52,11 @@ fn measure(name: &str, path: &Path, recipe: &Recipe) -> Result<(), Box<dyn Error
         peak_memory(),
     );
     Ok(())
+}
+
+fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(Duration, T), E> {
+    let start = Instant::now();
+    work().map(|value| (start.elapsed(), value))
 }
 
 /// As Linux counts it; elsewhere unknown.

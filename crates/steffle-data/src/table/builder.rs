@@ -72,28 +72,22 @@ impl Builder {
 
 impl TextBuilder {
     fn push(&mut self, cell: &str) {
-        let code = match self.recent.find(cell) {
-            Some(code) => code,
-            None => {
-                let code = self.intern(whole_number(cell));
-                self.recent.remember(cell, code);
-                code
-            }
-        };
+        let code = self.recent.find(cell).unwrap_or_else(|| {
+            let code = self.intern(whole_number(cell));
+            self.recent.remember(cell, code);
+            code
+        });
         self.text.codes.push(code);
     }
 
     fn push_number(&mut self, number: f64) {
         // Adding zero turns -0 into 0, which has the same name.
         let key = (number + 0.0).to_bits();
-        let code = match self.numbers.get(&key) {
-            Some(&code) => code,
-            None => {
-                let code = self.intern(&number_level(number));
-                self.numbers.insert(key, code);
-                code
-            }
-        };
+        let code = self.numbers.get(&key).copied().unwrap_or_else(|| {
+            let code = self.intern(&number_level(number));
+            self.numbers.insert(key, code);
+            code
+        });
         self.text.codes.push(code);
     }
 

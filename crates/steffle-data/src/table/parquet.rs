@@ -1,12 +1,10 @@
 //! Parquet files, column by column, without Arrow.
 
-use std::fs::File;
-
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::Table;
@@ -31,18 +29,13 @@ pub(super) struct ParquetReader {
 }
 
 impl ParquetReader {
-    pub(super) fn new(origin: String, file: File, columns: &Columns) -> Result<Self, Error> {
-        let open = || SerializedFileReader::new(file);
-        let file = guarded(&origin, open)?.map_err(|error| failure(&origin, &error))?;
-        Self::start(origin, Box::new(file), columns)
-    }
-
-    pub(super) fn from_bytes(
+    /// Opens a file, or bytes that are one.
+    pub(super) fn new<R: ChunkReader + 'static>(
         origin: String,
-        bytes: &'static [u8],
+        source: R,
         columns: &Columns,
     ) -> Result<Self, Error> {
-        let file = SerializedFileReader::new(bytes::Bytes::from_static(bytes));
+        let file = guarded(&origin, || SerializedFileReader::new(source))?;
         let file = file.map_err(|error| failure(&origin, &error))?;
         Self::start(origin, Box::new(file), columns)
     }
@@ -284,3 +277,6 @@ fn guarded<T>(origin: &str, work: impl FnOnce() -> T) -> Result<T, Error> {
 fn failure(origin: &str, error: &ParquetError) -> Error {
     Error::Parquet { origin: origin.to_owned(), message: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

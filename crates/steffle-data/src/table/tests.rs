@@ -162,17 +162,19 @@ fn damaged_parquet_is_no_panic() {
     let rows: Vec<u32> = (0..100).collect();
     write(&good, &[("x", &columns[0]), ("t", &columns[1])], &rows).unwrap();
     let good = std::fs::read(good).unwrap();
+    let read = |bytes: &[u8]| {
+        let bytes = bytes::Bytes::copy_from_slice(bytes);
+        parquet::ParquetReader::new("damaged".to_owned(), bytes, &ALL)?.next_chunk(usize::MAX)
+    };
     let (mut refused, mut files) = (0, 0);
     for place in 0..good.len() {
         for damage in [0x00, 0xff, good[place] ^ 1, good[place] ^ 16] {
             let mut bytes = good.clone();
             bytes[place] = damage;
-            let path = scratch.file("damaged.parquet", &bytes);
-            refused += u32::from(read(&path, &ALL).is_err());
+            refused += u32::from(read(&bytes).is_err());
             files += 1;
         }
-        let path = scratch.file("damaged.parquet", &good[..place]);
-        assert!(read(&path, &ALL).is_err(), "cut off after {place} bytes");
+        assert!(read(&good[..place]).is_err(), "cut off after {place} bytes");
     }
     // Damage to the values themselves cannot be seen; most other damage can.
     assert!(refused * 4 > files, "{refused} of {files} damaged files refused");
