@@ -27,7 +27,7 @@
 //! let recipe = source.recipe().expect("a named data set has one");
 //! let data = Dataset::new(source.read(&recipe)?, recipe)?;
 //!
-//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(7);
+//! let mut rng = rand::rngs::ChaCha20Rng::seed_from_u64(7);
 //! let rows = split(&data, 0.0, &mut rng)?;
 //! let silos = partition(&data, &rows.train, 3, 0.75, &mut rng)?;
 //!

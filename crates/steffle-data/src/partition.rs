@@ -26,7 +26,7 @@ use crate::table::{Column, level_order};
 /// let source = Source::parse("credit-card", None)?;
 /// let recipe = source.recipe().expect("a named data set has one");
 /// let data = Dataset::new(source.read(&recipe)?, recipe)?;
-/// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// let mut rng = rand::rngs::ChaCha20Rng::seed_from_u64(1);
 /// let silos = partition(&data, data.rows(), 7, 0.75, &mut rng)?;
 /// let sizes: Vec<usize> = silos.iter().map(Vec::len).collect();
 /// assert_eq!(sizes, [4285, 4285, 4286, 4286, 4286, 4286, 4286]);

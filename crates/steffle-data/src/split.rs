@@ -29,7 +29,7 @@ pub struct Split {
 /// let source = Source::parse("adult", None)?;
 /// let recipe = source.recipe().expect("a named data set has one");
 /// let data = Dataset::new(source.read(&recipe)?, recipe)?;
-/// let split = split(&data, 0.0, &mut rand_chacha::ChaCha20Rng::seed_from_u64(1))?;
+/// let split = split(&data, 0.0, &mut rand::rngs::ChaCha20Rng::seed_from_u64(1))?;
 /// assert_eq!((split.train.len(), split.test.len()), (33_916, 11_306));
 /// # Ok::<(), steffle_data::Error>(())
 /// ```

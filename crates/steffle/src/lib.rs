@@ -4,4 +4,14 @@
 //! This crate is the algorithm and nothing else: it opens no file and no socket, reads no clock
 //! and owns no global source of randomness.
 
+pub mod division;
+pub mod driver;
+pub mod fairness;
+pub mod model;
+pub mod noise;
+pub mod protocol;
+pub mod randomness;
 pub mod record;
+pub mod server;
+pub mod steffle;
+pub mod train;

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
+use rand::rngs::ChaCha20Rng;
 
 use super::*;
 use crate::{Categories, Recipe, Table};

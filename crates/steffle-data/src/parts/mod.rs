@@ -59,7 +59,7 @@ pub enum Format {
 /// let source = Source::parse("adult", None)?;
 /// let recipe = source.recipe().expect("a named data set has one");
 /// let data = Dataset::new(source.read(&recipe)?, recipe)?;
-/// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+/// let mut rng = rand::rngs::ChaCha20Rng::seed_from_u64(1);
 /// let rows = split(&data, 0.0, &mut rng)?;
 /// let parts = Parts {
 ///     cut: Cut::Crossed { records: 3, attributes: 2 },

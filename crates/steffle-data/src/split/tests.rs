@@ -1,5 +1,5 @@
 use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
+use rand::rngs::ChaCha20Rng;
 
 use super::*;
 use crate::{Column, Recipe, Table};

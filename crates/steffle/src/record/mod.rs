@@ -1,9 +1,8 @@
 //! What a silo holds: encoded rows and labels on one side, sensitive classes on the other.
 
-mod attributes;
 mod records;
 mod rows;
 
-pub use attributes::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
+pub use crate::division::attributes::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
 pub use records::{Records, RecordsError};
 pub use rows::{Layout, Rows, RowsError};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::kernel::by_width;
+
 /// How the features of a row are laid out.
 ///
 /// Features `0..numeric` are numbers; features `numeric..features` are one-hot levels, of which a
@@ -82,6 +84,8 @@ pub struct Rows {
     len: usize,
     numeric: Vec<f32>,
     codes: Vec<u32>,
+    /// `|(x, 1)|^2`, needed in every round.
+    squared_norms: Vec<f64>,
 }
 
 impl Rows {
@@ -92,7 +96,9 @@ impl Rows {
         numeric: Vec<f32>,
         codes: Vec<u32>,
     ) -> Result<Self, RowsError> {
-        if numeric.len() != len * layout.numeric || codes.len() != len * layout.categorical {
+        if Some(numeric.len()) != len.checked_mul(layout.numeric)
+            || Some(codes.len()) != len.checked_mul(layout.categorical)
+        {
             return Err(RowsError::Shape { numeric: numeric.len(), codes: codes.len(), layout });
         }
         if let Some(at) = numeric.iter().position(|value| !value.is_finite()) {
@@ -112,7 +118,43 @@ impl Rows {
                 absent: layout.absent(),
             });
         }
-        Ok(Self { layout, len, numeric, codes })
+        let mut rows = Self { layout, len, numeric, codes, squared_norms: Vec::new() };
+        rows.squared_norms = (0..len).map(|row| rows.compute_squared_norm(row)).collect();
+        Ok(rows)
+    }
+
+    /// No row.
+    pub fn empty(layout: Layout) -> Self {
+        let (numeric, codes, squared_norms) = (Vec::new(), Vec::new(), Vec::new());
+        Self { layout, len: 0, numeric, codes, squared_norms }
+    }
+
+    /// Becomes a copy of the rows `which` of other rows with the same layout.
+    ///
+    /// The hot loops read a chunk several times; gathered, it lies in the first-level cache in
+    /// the order in which it is read.
+    pub fn gather(&mut self, from: &Self, which: &[u32]) {
+        debug_assert_eq!(self.layout, from.layout);
+        let Layout { numeric, categorical, .. } = self.layout;
+        self.len = which.len();
+        by_width!(numeric, gather_numeric(&from.numeric, numeric, which, &mut self.numeric));
+        by_width!(categorical, gather_codes(&from.codes, categorical, which, &mut self.codes));
+        self.squared_norms.clear();
+        self.squared_norms.extend(which.iter().map(|&row| from.squared_norms[row as usize]));
+    }
+
+    /// Appends all rows of other rows with the same layout.
+    pub fn append(&mut self, other: &Self) {
+        debug_assert_eq!(self.layout, other.layout);
+        self.numeric.extend_from_slice(&other.numeric);
+        self.codes.extend_from_slice(&other.codes);
+        self.squared_norms.extend_from_slice(&other.squared_norms);
+        self.len += other.len;
+    }
+
+    /// All numbers and all codes, row by row.
+    pub fn parts(&self) -> (&[f32], &[u32]) {
+        (&self.numeric, &self.codes)
     }
 
     /// The layout of every row.
@@ -140,8 +182,44 @@ impl Rows {
         &self.codes[row * self.layout.categorical..][..self.layout.categorical]
     }
 
+    /// `|(x, 1)|^2` of row `row`.
+    pub fn squared_norm(&self, row: usize) -> f64 {
+        self.squared_norms[row]
+    }
+
+    fn compute_squared_norm(&self, row: usize) -> f64 {
+        let numeric: f64 = self.numeric(row).iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        let absent = self.layout.absent();
+        let present = self.codes(row).iter().filter(|&&code| code != absent).count();
+        numeric + present as f64 + 1.0
+    }
+
     /// Bytes held by the encoded rows.
     pub fn bytes(&self) -> usize {
-        self.numeric.len() * size_of::<f32>() + self.codes.len() * size_of::<u32>()
+        size_of_val(&self.numeric[..])
+            + size_of_val(&self.codes[..])
+            + size_of_val(&self.squared_norms[..])
+    }
+}
+
+fn gather_numeric<const N: usize>(from: &[f32], width: usize, which: &[u32], into: &mut Vec<f32>) {
+    gather_columns::<N, f32>(from, width, which, into);
+}
+
+fn gather_codes<const N: usize>(from: &[u32], width: usize, which: &[u32], into: &mut Vec<u32>) {
+    gather_columns::<N, u32>(from, width, which, into);
+}
+
+#[inline]
+fn gather_columns<const N: usize, T>(from: &[T], width: usize, which: &[u32], into: &mut Vec<T>)
+where
+    T: Copy + Default,
+{
+    let width = if N == usize::MAX { width } else { N };
+    into.resize(which.len() * width, T::default());
+    if width > 0 {
+        for (slot, &row) in into.chunks_exact_mut(width).zip(which) {
+            slot.copy_from_slice(&from[row as usize * width..][..width]);
+        }
     }
 }

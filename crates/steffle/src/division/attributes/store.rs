@@ -27,6 +27,11 @@ impl<T> Sensitive<T> {
     pub fn new(value: T) -> Self {
         Self(value)
     }
+
+    /// Reads the value: inside the attributes division only.
+    pub(super) fn expose(&self) -> &T {
+        &self.0
+    }
 }
 
 /// Why attributes were refused. No message holds a class of a record.
@@ -69,11 +74,14 @@ impl Attributes {
         classes: Sensitive<Vec<u16>>,
         class_count: usize,
     ) -> Result<Self, AttributesError> {
-        if ids.len() != classes.0.len() {
-            return Err(AttributesError::Length { ids: ids.len(), classes: classes.0.len() });
+        if ids.len() != classes.expose().len() {
+            return Err(AttributesError::Length {
+                ids: ids.len(),
+                classes: classes.expose().len(),
+            });
         }
         let known = |class: &u16| usize::from(*class) < class_count || *class == MISSING_CLASS;
-        if !classes.0.iter().all(known) {
+        if !classes.expose().iter().all(known) {
             return Err(AttributesError::Class { classes: class_count });
         }
         let mut sorted = ids.clone();
@@ -92,5 +100,10 @@ impl Attributes {
     /// How many classes the schema knows (k).
     pub fn class_count(&self) -> usize {
         self.class_count
+    }
+
+    /// The classes, in the order of the ids.
+    pub(super) fn classes(&self) -> &[u16] {
+        self.classes.expose()
     }
 }

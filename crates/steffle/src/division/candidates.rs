@@ -1,0 +1,31 @@
+//! The handover from the records division to the attributes division.
+
+use crate::model::Factor;
+
+/// The cell of a record that is in none.
+pub const NO_CELL: u16 = u16::MAX;
+
+/// Who the records of a chunk are.
+#[derive(Debug, Clone, Copy)]
+pub enum Who<'a> {
+    /// Positions in the store: both divisions of one silo keep their records in the same order.
+    Positions(&'a [u32]),
+    /// Universal record ids, some of which the receiver may not hold.
+    Ids(&'a [u64]),
+}
+
+/// What each record of a chunk would contribute under each class, in factored form.
+///
+/// Nothing in it depends on `s`. For class r of cell c the record adds `phi_i` to row r of the
+/// cell's table and `J_i' c_r` to the theta message, where `c_r` comes from the question.
+#[derive(Clone, Copy)]
+pub struct Candidates<'a> {
+    /// Who they are.
+    pub who: Who<'a>,
+    /// Their cells, [`NO_CELL`] for none.
+    pub cells: &'a [u16],
+    /// Their scores, `[record][column]`.
+    pub scores: &'a [f64],
+    /// The Jacobian of the scores in factors, one per layer.
+    pub factors: &'a [Factor<'a>],
+}

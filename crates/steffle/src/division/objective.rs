@@ -1,0 +1,35 @@
+//! What a record contributes to a min-max problem, before its class is known.
+
+use crate::model::{Classifier, Pass};
+
+/// Scores of a chunk of records and their slopes in the model's logits.
+#[derive(Debug, Default)]
+pub struct ScoreTable {
+    /// `phi_i`, `[record][column]`.
+    pub values: Vec<f64>,
+    /// `d phi_i / d logits`, `[record][logit][column]`.
+    pub slopes: Vec<f64>,
+}
+
+/// The silo's side of Algorithm 2, for problems of the form
+/// `f(theta, w; z) = public(theta, w; x, y) + 2 <C_s(w), phi(theta; x, y)> - <q(w), phi>`.
+///
+/// The scores `phi` do not involve `s`. The attributes division adds `phi_i` to the row of the
+/// record's class (the message about w) and pulls `C_s` back through `phi` (the message about
+/// theta). SteFFLe has `phi = F`; see `examples/group_robust.rs` for another problem.
+pub trait Objective: Send + Sync {
+    /// Sensitive classes, k.
+    fn classes(&self) -> usize;
+
+    /// Scores per record: the columns of a class table.
+    fn columns(&self) -> usize;
+
+    /// Cells; each has its own class table.
+    fn cells(&self) -> usize;
+
+    /// The cell of a record, if it is in one: a function of public columns.
+    fn cell(&self, label: u16, stratum: u16) -> Option<usize>;
+
+    /// Fills `scores` for the records of `pass`, whose labels are `labels`.
+    fn score(&self, model: &dyn Classifier, pass: &Pass, labels: &[u16], scores: &mut ScoreTable);
+}

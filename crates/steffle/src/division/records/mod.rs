@@ -1,0 +1,9 @@
+//! The records division: features and labels, never `s`.
+
+mod batches;
+mod division;
+mod workspace;
+
+pub use batches::Batches;
+pub(super) use division::MergeOther;
+pub use division::{RecordsDivision, RecordsDivisionError};

@@ -1,0 +1,202 @@
+//! One pass of a chunk through the model and the objective, and the public sums it adds to.
+
+use crate::division::{Candidates, NO_CELL, Objective, ScoreTable, Who};
+use crate::model::{Classifier, Coefficients, Factor, Gradient, Inputs, Pass, Point, head};
+use crate::protocol::{CellSums, Form, PublicSums, Question};
+use crate::record::{Layout, Records, Rows};
+
+/// Buffers of a pass, kept from chunk to chunk.
+pub(in crate::division) struct Workspace {
+    rows: Rows,
+    pass: Pass,
+    labels: Vec<u16>,
+    cells: Vec<u16>,
+    scores: ScoreTable,
+    slopes: Vec<Vec<f64>>,
+    coefficients: Coefficients,
+}
+
+impl Workspace {
+    pub(in crate::division) fn new(layout: Layout) -> Self {
+        Self {
+            rows: Rows::empty(layout),
+            pass: Pass::default(),
+            labels: Vec::new(),
+            cells: Vec::new(),
+            scores: ScoreTable::default(),
+            slopes: Vec::new(),
+            coefficients: Coefficients::default(),
+        }
+    }
+}
+
+/// What a question asks of the records division, prepared once for all chunks.
+pub(in crate::division) struct PublicPart<'a> {
+    pub(in crate::division) records: &'a Records,
+    /// The cell of every record.
+    pub(in crate::division) cells: &'a [u16],
+    pub(in crate::division) objective: &'a dyn Objective,
+    pub(in crate::division) point: Point<'a>,
+    pub(in crate::division) question: &'a Question,
+    /// `2 mean_r C_r - q` per cell; empty where the public theta term is not asked for or is 0.
+    common: Vec<Vec<f64>>,
+}
+
+/// Public sums while they grow.
+pub(in crate::division) struct PublicSumming {
+    batch: u64,
+    loss: f64,
+    gradient: Gradient,
+    counts: Vec<u64>,
+    scores: Vec<Vec<f64>>,
+    thetas: Vec<Gradient>,
+}
+
+impl<'a> PublicPart<'a> {
+    pub(in crate::division) fn new(
+        records: &'a Records,
+        cells: &'a [u16],
+        objective: &'a dyn Objective,
+        model: &'a dyn Classifier,
+        question: &'a Question,
+    ) -> Self {
+        let columns = objective.columns();
+        let classes = objective.classes() as f64;
+        let common = |combinations: &[f64], quadratic: &[f64]| -> Vec<f64> {
+            let sum = |u: usize| combinations.iter().skip(u).step_by(columns).sum::<f64>();
+            quadratic.iter().enumerate().map(|(u, q)| 2.0 * sum(u) / classes - q).collect()
+        };
+        let mut commons = Vec::new();
+        if question.form == Form::Centred {
+            let cells = question.cells.iter();
+            commons = cells.map(|cell| common(&cell.combinations, &cell.quadratic)).collect();
+        }
+        if commons.iter().flatten().all(|&value| value == 0.0) {
+            commons.clear();
+        }
+        let point = Point::new(model, &question.theta);
+        Self { records, cells, objective, point, question, common: commons }
+    }
+
+    pub(in crate::division) fn empty(&self) -> PublicSumming {
+        let (cells, model) = (self.question.cells.len(), self.point.model());
+        PublicSumming {
+            batch: 0,
+            loss: 0.0,
+            gradient: Gradient::new(model),
+            counts: vec![0; cells],
+            scores: vec![vec![0.0; self.objective.columns()]; cells],
+            thetas: vec![Gradient::new(model); self.common.len()],
+        }
+    }
+
+    /// Runs a chunk: adds its public sums, then hands its candidates to `hand_over`.
+    pub(in crate::division) fn run(
+        &self,
+        which: &[u32],
+        workspace: &mut Workspace,
+        sums: &mut PublicSumming,
+        hand_over: impl FnOnce(&Candidates<'_>),
+    ) {
+        let Workspace { rows, pass, labels, cells, scores, slopes, coefficients } = workspace;
+        let (records, model) = (self.records, self.point.model());
+        rows.gather(records.rows(), which);
+        model.forward(&self.point, rows, pass);
+        labels.clear();
+        labels.extend(which.iter().map(|&row| records.labels()[row as usize]));
+
+        sums.batch += which.len() as u64;
+        if self.question.loss {
+            sums.loss += head::losses(&pass.logits, labels, model.logits()).sum::<f64>();
+        }
+        slopes.resize_with(model.blocks().len(), Vec::new);
+        let last = slopes.len() - 1;
+        head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
+        model.backward(&self.point, pass, 1, slopes);
+        let factors = self.factors(rows, pass, slopes);
+        sums.gradient.add_plain(&factors);
+        if self.question.cells.is_empty() {
+            return;
+        }
+
+        cells.clear();
+        cells.extend(which.iter().map(|&row| self.cells[row as usize]));
+        self.objective.score(model, pass, labels, scores);
+        std::mem::swap(&mut slopes[last], &mut scores.slopes);
+        let columns = self.objective.columns();
+        model.backward(&self.point, pass, columns, slopes);
+        let factors = self.factors(rows, pass, slopes);
+        for (&cell, values) in cells.iter().zip(scores.values.chunks_exact(columns)) {
+            if cell != NO_CELL {
+                let cell = usize::from(cell);
+                sums.counts[cell] += 1;
+                sums.scores[cell].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+        for (cell, (common, theta)) in self.common.iter().zip(&mut sums.thetas).enumerate() {
+            coefficients.fill(&factors, which.len(), None, |record| {
+                (usize::from(cells[record]) == cell).then_some(&common[..])
+            });
+            theta.add(&factors, coefficients);
+        }
+        hand_over(&Candidates {
+            who: Who::Positions(which),
+            cells,
+            scores: &scores.values,
+            factors: &factors,
+        });
+    }
+
+    fn factors<'b>(
+        &'b self,
+        rows: &'b Rows,
+        pass: &'b Pass,
+        slopes: &'b [Vec<f64>],
+    ) -> Vec<Factor<'b>> {
+        let inputs = |layer: usize| match layer {
+            0 => Inputs::Rows(rows),
+            _ => Inputs::Dense(&pass.hidden[layer - 1]),
+        };
+        let blocks = self.point.model().blocks().iter().zip(slopes).enumerate();
+        blocks
+            .map(|(layer, (&block, slopes))| Factor { block, slopes, inputs: inputs(layer) })
+            .collect()
+    }
+}
+
+impl PublicSumming {
+    pub(in crate::division) fn merge(&mut self, other: &Self) {
+        self.batch += other.batch;
+        self.loss += other.loss;
+        self.gradient.merge(&other.gradient);
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.scores.iter_mut().zip(&other.scores) {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+        }
+        for (mine, theirs) in self.thetas.iter_mut().zip(&other.thetas) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// The reply of a silo that holds `held` records. A public theta term that is 0 everywhere is
+    /// sent as zeros, so that the reply's shape is the question's.
+    pub(in crate::division) fn finish(self, held: usize, question: &Question) -> PublicSums {
+        let gradient = self.gradient.flatten();
+        let theta = |cell: usize| match (question.form, self.thetas.get(cell)) {
+            (Form::Clipped { .. }, _) => Vec::new(),
+            (Form::Centred, Some(theta)) => theta.flatten(),
+            (Form::Centred, None) => vec![0.0; gradient.len()],
+        };
+        let cells = self.counts.iter().zip(&self.scores).enumerate();
+        let cells = cells
+            .map(|(cell, (&count, scores))| CellSums {
+                count,
+                scores: scores.clone(),
+                theta: theta(cell),
+            })
+            .collect();
+        PublicSums { held: held as u64, batch: self.batch, loss: self.loss, gradient, cells }
+    }
+}

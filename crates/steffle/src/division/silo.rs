@@ -1,0 +1,87 @@
+//! A silo with both divisions under one roof (centralisations 1 and 2).
+
+use super::attributes::{
+    AttributesDivision, AttributesDivisionError, Combinations, Released, Unreleased,
+};
+use super::records::{MergeOther, RecordsDivision, RecordsDivisionError};
+use crate::model::Coefficients;
+use crate::noise::NoiseSource;
+use crate::protocol::{PrivateSums, PublicSums, Question};
+use crate::record::Attributes;
+
+/// Why a silo refuses.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SiloError {
+    /// The records division refuses.
+    #[error(transparent)]
+    Records(#[from] RecordsDivisionError),
+    /// The attributes division refuses.
+    #[error(transparent)]
+    Attributes(#[from] AttributesDivisionError),
+}
+
+/// Two divisions that hold the same records in the same order.
+pub struct Silo {
+    records: RecordsDivision,
+    attributes: AttributesDivision,
+}
+
+/// The private sums of a part of the batch, and room for a record's coefficients.
+struct Selected {
+    sums: Unreleased,
+    scratch: Coefficients,
+}
+
+impl MergeOther for Selected {
+    fn merge_other(&mut self, other: &Self) {
+        self.sums.merge(&other.sums);
+    }
+}
+
+impl Silo {
+    /// Puts the divisions together; refuses when they hold different records.
+    pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
+        let attributes = AttributesDivision::beside(attributes, records.records().ids())?;
+        Ok(Self { records, attributes })
+    }
+
+    /// The records division.
+    pub fn records(&mut self) -> &mut RecordsDivision {
+        &mut self.records
+    }
+
+    /// The attributes division.
+    pub fn attributes(&mut self) -> &mut AttributesDivision {
+        &mut self.attributes
+    }
+
+    /// Both legs of a round: each chunk's candidates go from one division to the other while
+    /// they are in the cache.
+    pub fn answer(
+        &mut self,
+        question: &Question,
+        round: u32,
+        noise: &mut impl NoiseSource,
+    ) -> Result<(PublicSums, Released<PrivateSums>), SiloError> {
+        let attributes = &self.attributes;
+        let announced = self.records.batch_len(question.batch, round);
+        let reserved = attributes.price(announced).reserve();
+        let blocks = self.records.model().blocks().to_vec();
+        let objective = self.records.objective();
+        let combinations = Combinations::new(question, objective.classes(), objective.columns());
+        let (public, selected) = self.records.pass(
+            question,
+            round,
+            || Selected {
+                sums: attributes.open(&reserved, question, &blocks),
+                scratch: Coefficients::default(),
+            },
+            |selected, candidates| {
+                let Selected { sums, scratch } = selected;
+                attributes.add(&combinations, candidates, sums, scratch);
+            },
+        )?;
+        Ok((public, selected.sums.release(reserved, noise)))
+    }
+}

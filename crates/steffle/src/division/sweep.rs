@@ -1,0 +1,47 @@
+//! One pass over the records of a batch, in parallel, with sums that do not depend on threads.
+
+use rayon::prelude::*;
+
+use crate::model::Pass;
+
+/// Records per task. Fixed, so that the order of every addition is fixed.
+const BLOCK: usize = 4096;
+
+/// Tasks whose sums are alive at once: bounds memory for large models and large silos.
+const WAVE: usize = 64;
+
+/// Sums that can be added up.
+pub(super) trait Merge: Send {
+    fn merge(&mut self, other: &Self);
+}
+
+/// Runs `work` on every chunk of `which` and adds the sums up in order.
+///
+/// A batch of one block runs on the calling thread, in `first`, without touching the pool.
+pub(super) fn sweep<S: Merge>(
+    which: &[u32],
+    mut first: S,
+    empty: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &[u32]) + Sync,
+) -> S {
+    let block = |sums: &mut S, block: &[u32]| {
+        block.chunks(Pass::CHUNK).for_each(|chunk| work(sums, chunk));
+    };
+    if which.len() <= BLOCK {
+        block(&mut first, which);
+        return first;
+    }
+    for wave in which.chunks(BLOCK * WAVE) {
+        let blocks: Vec<&[u32]> = wave.chunks(BLOCK).collect();
+        let parts: Vec<S> = blocks
+            .into_par_iter()
+            .map(|part| {
+                let mut sums = empty();
+                block(&mut sums, part);
+                sums
+            })
+            .collect();
+        parts.iter().for_each(|part| first.merge(part));
+    }
+    first
+}

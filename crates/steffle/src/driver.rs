@@ -1,0 +1,339 @@
+//! The embedded driver: all nodes in one process, every message still encoded and decoded.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::division::attributes::{AttributesDivision, NoiseScale};
+use crate::division::records::{RecordsDivision, RecordsDivisionError};
+use crate::division::{Objective, Silo, SiloError};
+use crate::model::Classifier;
+use crate::noise::SimulatedNoise;
+use crate::protocol::{
+    Batch, CodecError, Decode, Envelope, Handover, Leg, Part, PrivateSums, PublicSums, Question,
+    RunId, SchemaHash, open, seal,
+};
+use crate::record::{Attributes, Records};
+use crate::server::Aggregate;
+
+/// Below this many records in a round, handing silos to other threads costs more than it saves.
+const PARALLEL_FROM: usize = 8192;
+
+/// What all nodes of a run agreed on.
+#[derive(Clone)]
+pub struct Agreement {
+    /// The run.
+    pub run: RunId,
+    /// The schema's hash.
+    pub schema: SchemaHash,
+    /// The model.
+    pub model: Arc<dyn Classifier>,
+    /// The silo side of the problem.
+    pub objective: Arc<dyn Objective>,
+    /// The seed of everything random in this simulation.
+    pub seed: u64,
+}
+
+/// Why a round failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// A silo refuses.
+    #[error("silo {silo}: {source}")]
+    Silo {
+        /// Which silo.
+        silo: usize,
+        /// Why.
+        source: SiloError,
+    },
+    /// A message was not what it should be.
+    #[error("a message was refused: {0}")]
+    Message(#[from] CodecError),
+    /// No silo.
+    #[error("a federation needs at least one records silo and one attributes holder")]
+    Empty,
+}
+
+/// Who holds what.
+enum Nodes {
+    /// Both divisions under one roof (centralisations 1 and 2).
+    Silos(Vec<Silo>),
+    /// Records and attributes at different organisations (centralisations 3 and 4).
+    Split { records: Vec<RecordsDivision>, attributes: Vec<AttributesDivision> },
+}
+
+/// All nodes of a simulated run.
+pub struct Federation {
+    agreement: Agreement,
+    nodes: Nodes,
+    sizes: Vec<usize>,
+}
+
+impl Federation {
+    /// Silos with two divisions each; refuses silos whose divisions hold different records.
+    pub fn of_silos(
+        agreement: Agreement,
+        silos: Vec<(Records, Attributes)>,
+    ) -> Result<Self, DriverError> {
+        if silos.is_empty() {
+            return Err(DriverError::Empty);
+        }
+        let sizes = silos.iter().map(|(records, _)| records.len()).collect();
+        let silo = |(at, (records, attributes))| {
+            division(&agreement, at, records)
+                .map_err(SiloError::from)
+                .and_then(|records| Silo::new(records, attributes))
+                .map_err(|source| DriverError::Silo { silo: at, source })
+        };
+        let nodes = silos.into_iter().enumerate().map(silo).collect::<Result<_, _>>()?;
+        Ok(Self { nodes: Nodes::Silos(nodes), agreement, sizes })
+    }
+
+    /// Records silos and attributes holders with cuts of their own, matched by record id.
+    pub fn split(
+        agreement: Agreement,
+        records: Vec<Records>,
+        attributes: Vec<Attributes>,
+    ) -> Result<Self, DriverError> {
+        if records.is_empty() || attributes.is_empty() {
+            return Err(DriverError::Empty);
+        }
+        let sizes = records.iter().map(Records::len).collect();
+        let node = |(at, records)| {
+            division(&agreement, at, records)
+                .map_err(|error| DriverError::Silo { silo: at, source: error.into() })
+        };
+        let records = records.into_iter().enumerate().map(node).collect::<Result<_, _>>()?;
+        let attributes = attributes.into_iter().map(AttributesDivision::by_id).collect();
+        Ok(Self { nodes: Nodes::Split { records, attributes }, agreement, sizes })
+    }
+
+    /// Records per records silo.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// What the nodes agreed on.
+    pub fn agreement(&self) -> &Agreement {
+        &self.agreement
+    }
+
+    /// Sets the noise that the mean over a batch gets at every attributes division; the table
+    /// scales are `[cell][class]`.
+    pub fn set_noise_of_mean(&mut self, noise: impl Fn(usize) -> NoiseScale) {
+        match &mut self.nodes {
+            Nodes::Silos(silos) => {
+                for (silo, &size) in silos.iter_mut().zip(&self.sizes) {
+                    silo.attributes().set_noise_of_mean(noise(size));
+                }
+            }
+            Nodes::Split { attributes, .. } => {
+                // A holder's noise must not tell how much it holds: it is that of all records.
+                let all = self.sizes.iter().sum();
+                attributes.iter_mut().for_each(|node| node.set_noise_of_mean(noise(all)));
+            }
+        }
+    }
+
+    /// Both legs of a round.
+    pub fn round(&mut self, round: u32, question: &Question) -> Result<Aggregate, DriverError> {
+        match &mut self.nodes {
+            Nodes::Silos(silos) => {
+                colocated_round(&self.agreement, &self.sizes, silos, round, question)
+            }
+            Nodes::Split { records, attributes } => {
+                split_round(&self.agreement, &self.sizes, records, attributes, round, question)
+            }
+        }
+    }
+
+    /// The records leg alone: mean loss (with the ridge left to the caller) and mean gradient.
+    pub fn loss(&mut self, theta: &[f64]) -> Result<(f64, Vec<f64>), DriverError> {
+        let question = Question {
+            theta: theta.to_vec(),
+            cells: Vec::new(),
+            form: crate::protocol::Form::Centred,
+            batch: Batch::All,
+            loss: true,
+        };
+        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let bytes = courier.question(Leg::Records, &question);
+        let answer = |(at, division): (usize, &mut RecordsDivision)| {
+            let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+            let sums = division
+                .answer(&question, 0)
+                .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
+            Ok(courier.reply(Leg::Records, &sums))
+        };
+        let divisions: Vec<(usize, &mut RecordsDivision)> = match &mut self.nodes {
+            Nodes::Silos(silos) => silos.iter_mut().map(Silo::records).enumerate().collect(),
+            Nodes::Split { records, .. } => records.iter_mut().enumerate().collect(),
+        };
+        let replies = in_order(divisions, self.sizes.iter().sum(), answer)?;
+        let mut total = Aggregate::default();
+        for reply in &replies {
+            total.add_public(&courier.read(Leg::Records, Part::Reply, reply)?);
+        }
+        let n = total.records.max(1.0);
+        Ok((total.loss / n, total.gradient.iter().map(|sum| sum / n).collect()))
+    }
+}
+
+/// Encodes and decodes the messages of one round.
+struct Courier<'a> {
+    agreement: &'a Agreement,
+    round: u32,
+}
+
+impl Courier<'_> {
+    fn envelope(&self, leg: Leg, part: Part) -> Envelope {
+        let Agreement { run, schema, .. } = *self.agreement;
+        Envelope { run, schema, round: self.round, leg, part }
+    }
+
+    fn question(&self, leg: Leg, question: &Question) -> Vec<u8> {
+        seal(&self.envelope(leg, Part::Question), question)
+    }
+
+    fn reply(&self, leg: Leg, reply: &impl crate::protocol::Encode) -> Vec<u8> {
+        seal(&self.envelope(leg, Part::Reply), reply)
+    }
+
+    fn read<T: Decode>(&self, leg: Leg, part: Part, bytes: &[u8]) -> Result<T, CodecError> {
+        let mut reader = open(&self.envelope(leg, part), bytes)?;
+        let value = T::decode(&mut reader)?;
+        reader.end()?;
+        Ok(value)
+    }
+}
+
+fn division(
+    agreement: &Agreement,
+    at: usize,
+    records: Records,
+) -> Result<RecordsDivision, RecordsDivisionError> {
+    let Agreement { objective, model, seed, .. } = agreement;
+    RecordsDivision::new(records, objective.clone(), model.clone(), *seed, node(at))
+}
+
+/// Stream numbers: 0 is the server's, silos follow.
+fn node(at: usize) -> u64 {
+    at as u64 + 1
+}
+
+/// Runs nodes, in parallel when the round is large, and keeps their order.
+fn in_order<N: Send, R: Send>(
+    nodes: Vec<N>,
+    records: usize,
+    work: impl Fn(N) -> Result<R, DriverError> + Sync + Send,
+) -> Result<Vec<R>, DriverError> {
+    if records < PARALLEL_FROM {
+        nodes.into_iter().map(work).collect()
+    } else {
+        nodes.into_par_iter().map(work).collect()
+    }
+}
+
+fn colocated_round(
+    agreement: &Agreement,
+    sizes: &[usize],
+    silos: &mut [Silo],
+    round: u32,
+    question: &Question,
+) -> Result<Aggregate, DriverError> {
+    let courier = Courier { agreement, round };
+    let bytes = courier.question(Leg::Records, question);
+    let answer = |(at, silo): (usize, &mut Silo)| {
+        let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+        let mut noise = SimulatedNoise::new(agreement.seed, node(at), u64::from(round));
+        let (public, private) = silo
+            .answer(&question, round, &mut noise)
+            .map_err(|source| DriverError::Silo { silo: at, source })?;
+        Ok((courier.reply(Leg::Records, &public), courier.reply(Leg::Attributes, &private)))
+    };
+    let work = match question.batch {
+        Batch::All => sizes.iter().sum(),
+        Batch::Mini(size) => size as usize * sizes.len(),
+    };
+    let replies = in_order(silos.iter_mut().enumerate().collect(), work, answer)?;
+    let mut total = Aggregate::default();
+    for (public, private) in &replies {
+        let public: PublicSums = courier.read(Leg::Records, Part::Reply, public)?;
+        let private: PrivateSums = courier.read(Leg::Attributes, Part::Reply, private)?;
+        total.add_public(&public);
+        total.add_private(&private, public.held as f64, public.batch as f64);
+    }
+    Ok(total)
+}
+
+fn split_round(
+    agreement: &Agreement,
+    sizes: &[usize],
+    records: &mut [RecordsDivision],
+    attributes: &[AttributesDivision],
+    round: u32,
+    question: &Question,
+) -> Result<Aggregate, DriverError> {
+    let courier = Courier { agreement, round };
+    let largest = sizes.iter().copied().max().unwrap_or(1);
+    let answer = |(at, division): (usize, &mut RecordsDivision)| {
+        // An attributes reply mixes the records of all silos, so every silo must announce the
+        // same share of its records for the sum to be an estimate of the whole.
+        let batch = match question.batch {
+            Batch::All => Batch::All,
+            Batch::Mini(size) => {
+                let own = size as usize * division.records().len() / largest;
+                Batch::Mini(own.clamp(1, size as usize) as u32)
+            }
+        };
+        let bytes = courier.question(Leg::Records, &Question { batch, ..question.clone() });
+        let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+        let (public, handover) = division
+            .answer_and_hand_over(&question, round)
+            .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
+        let handed = seal(&courier.envelope(Leg::Attributes, Part::Handover), &handover);
+        Ok((courier.reply(Leg::Records, &public), handed))
+    };
+    let all = sizes.iter().sum();
+    let replies = in_order(records.iter_mut().enumerate().collect(), all, answer)?;
+    let bytes = courier.question(Leg::Attributes, question);
+    let handovers: Vec<&[u8]> = replies.iter().map(|(_, handover)| &handover[..]).collect();
+    let hold = |(at, division): (usize, &AttributesDivision)| {
+        let at = sizes.len() + at;
+        attributes_leg(&courier, division, &bytes, &handovers, at)
+    };
+    let sums = in_order(attributes.iter().enumerate().collect(), all, hold)?;
+
+    let mut total = Aggregate::default();
+    let mut announced = 0.0;
+    for (reply, _) in &replies {
+        let public: PublicSums = courier.read(Leg::Records, Part::Reply, reply)?;
+        announced += public.batch as f64;
+        total.add_public(&public);
+    }
+    for reply in &sums {
+        let private: PrivateSums = courier.read(Leg::Attributes, Part::Reply, reply)?;
+        total.add_private(&private, all as f64, announced);
+    }
+    Ok(total)
+}
+
+/// What an attributes holder does in a round: it sums over the announced records it holds.
+fn attributes_leg(
+    courier: &Courier<'_>,
+    division: &AttributesDivision,
+    question: &[u8],
+    handovers: &[&[u8]],
+    at: usize,
+) -> Result<Vec<u8>, DriverError> {
+    let question: Question = courier.read(Leg::Attributes, Part::Question, question)?;
+    let handovers = handovers
+        .iter()
+        .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
+        .collect::<Result<Vec<Handover>, CodecError>>()?;
+    let mut noise = SimulatedNoise::new(courier.agreement.seed, node(at), u64::from(courier.round));
+    let released = division
+        .answer(&question, &handovers, &mut noise)
+        .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
+    Ok(courier.reply(Leg::Attributes, &released))
+}

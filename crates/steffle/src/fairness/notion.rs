@@ -1,0 +1,135 @@
+//! A notion is one function from a record to a cell or to none.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A fairness notion as a user names it, before labels and strata are known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum NotionName {
+    /// Prediction independent of `s`.
+    DemographicParity,
+    /// Prediction independent of `s` given the label.
+    EqualizedOdds,
+    /// Prediction independent of `s` among records with the favourable label.
+    EqualOpportunity,
+    /// Prediction independent of `s` given a named public column.
+    Conditional(String),
+    /// No constraint.
+    None,
+}
+
+/// Not a notion's name.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "unknown notion {0:?}; allowed are demographic-parity, equalized-odds, equal-opportunity, \
+     conditional:COLUMN and none"
+)]
+pub struct NotionError(String);
+
+impl NotionName {
+    /// The notion for data with these many labels, this favourable one and these many strata.
+    pub fn resolve(&self, labels: usize, favourable: u16, strata: usize) -> Notion {
+        match self {
+            Self::DemographicParity => Notion::DemographicParity,
+            Self::EqualizedOdds => Notion::EqualizedOdds { labels },
+            Self::EqualOpportunity => Notion::EqualOpportunity { favourable },
+            Self::Conditional(_) => Notion::Conditional { strata },
+            Self::None => Notion::None,
+        }
+    }
+}
+
+impl FromStr for NotionName {
+    type Err = NotionError;
+
+    fn from_str(name: &str) -> Result<Self, NotionError> {
+        Ok(match name {
+            "demographic-parity" => Self::DemographicParity,
+            "equalized-odds" => Self::EqualizedOdds,
+            "equal-opportunity" => Self::EqualOpportunity,
+            "none" => Self::None,
+            _ => match name.strip_prefix("conditional:") {
+                Some(column) if !column.is_empty() => Self::Conditional(column.to_owned()),
+                _ => return Err(NotionError(name.to_owned())),
+            },
+        })
+    }
+}
+
+impl TryFrom<String> for NotionName {
+    type Error = NotionError;
+
+    fn try_from(name: String) -> Result<Self, NotionError> {
+        name.parse()
+    }
+}
+
+impl From<NotionName> for String {
+    fn from(name: NotionName) -> Self {
+        name.to_string()
+    }
+}
+
+impl fmt::Display for NotionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DemographicParity => f.write_str("demographic-parity"),
+            Self::EqualizedOdds => f.write_str("equalized-odds"),
+            Self::EqualOpportunity => f.write_str("equal-opportunity"),
+            Self::Conditional(column) => write!(f, "conditional:{column}"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+/// A fairness notion: which cell a record is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Notion {
+    /// One cell for all.
+    DemographicParity,
+    /// A cell per label.
+    EqualizedOdds {
+        /// Number of labels.
+        labels: usize,
+    },
+    /// The records with the favourable label; the others are in no cell.
+    EqualOpportunity {
+        /// The favourable label.
+        favourable: u16,
+    },
+    /// A cell per stratum.
+    Conditional {
+        /// Number of strata.
+        strata: usize,
+    },
+    /// No cell.
+    None,
+}
+
+impl Notion {
+    /// The cell of a record, if it is in one. This is all there is to a notion.
+    pub fn cell(self, label: u16, stratum: u16) -> Option<usize> {
+        match self {
+            Self::DemographicParity => Some(0),
+            Self::EqualizedOdds { .. } => Some(usize::from(label)),
+            Self::EqualOpportunity { favourable } => (label == favourable).then_some(0),
+            Self::Conditional { strata } => {
+                Some(usize::from(stratum)).filter(|&stratum| stratum < strata)
+            }
+            Self::None => None,
+        }
+    }
+
+    /// How many cells there are.
+    pub fn cells(self) -> usize {
+        match self {
+            Self::DemographicParity | Self::EqualOpportunity { .. } => 1,
+            Self::EqualizedOdds { labels } => labels,
+            Self::Conditional { strata } => strata,
+            Self::None => 0,
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! From logits to probabilities, and the slopes that every model shares.
+//!
+//! One logit means two labels with logits `(0, z)`; otherwise there is a logit per label.
+
+use super::kernel;
+
+/// Turns logits into probabilities, `[record][label]`.
+pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
+    into.clear();
+    if per_record == 1 {
+        into.resize(logits.len() * 2, 0.0);
+        // Sigmoids stand side by side first, so that they are computed several at a time.
+        let (scratch, _) = into.split_at_mut(logits.len());
+        scratch.copy_from_slice(logits);
+        kernel::sigmoid_in_place(scratch);
+        for record in (0..logits.len()).rev() {
+            let p = into[record];
+            into[2 * record] = 1.0 - p;
+            into[2 * record + 1] = p;
+        }
+        return;
+    }
+    into.extend_from_slice(logits);
+    for record in into.chunks_exact_mut(per_record) {
+        let top = record.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        record.iter_mut().for_each(|logit| *logit -= top);
+    }
+    kernel::exp_in_place(into);
+    for record in into.chunks_exact_mut(per_record) {
+        let sum: f64 = record.iter().sum();
+        record.iter_mut().for_each(|p| *p /= sum);
+    }
+}
+
+/// Slopes of the probabilities in the logits, `[record][logit][label]`: `diag F - F F'`.
+pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: &mut Vec<f64>) {
+    into.clear();
+    if logits == 1 {
+        for pair in probabilities.chunks_exact(2) {
+            let slope = pair[0] * pair[1];
+            into.extend([-slope, slope]);
+        }
+        return;
+    }
+    for record in probabilities.chunks_exact(labels) {
+        for (row, &p) in record.iter().enumerate() {
+            into.extend(record.iter().map(|&other| -p * other));
+            let diagonal = into.len() - labels + row;
+            into[diagonal] += p;
+        }
+    }
+}
+
+/// Slopes of the cross-entropy in the logits, `[record][logit]`: `F - e_y`.
+pub fn loss_slopes(probabilities: &[f64], labels: &[u16], logits: usize, into: &mut Vec<f64>) {
+    into.clear();
+    if logits == 1 {
+        let pairs = probabilities.chunks_exact(2);
+        into.extend(pairs.zip(labels).map(|(pair, &label)| pair[1] - f64::from(label)));
+        return;
+    }
+    into.extend_from_slice(probabilities);
+    for (record, &label) in into.chunks_exact_mut(logits).zip(labels) {
+        record[usize::from(label)] -= 1.0;
+    }
+}
+
+/// Cross-entropy of each record, `ln sum_u e^{z_u} - z_y`, without overflow.
+pub fn losses<'a>(
+    logits: &'a [f64],
+    labels: &'a [u16],
+    per_record: usize,
+) -> impl Iterator<Item = f64> + 'a {
+    logits.chunks_exact(per_record).zip(labels).map(move |(record, &label)| {
+        if let [z] = *record {
+            let against = if label == 1 { -z } else { z };
+            return against.max(0.0) + (-against.abs()).exp().ln_1p();
+        }
+        let top = record.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = record.iter().map(|logit| (logit - top).exp()).sum();
+        top + sum.ln() - record[usize::from(label)]
+    })
+}

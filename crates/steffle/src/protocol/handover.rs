@@ -1,0 +1,210 @@
+//! What a records division sends to attributes divisions elsewhere (centralisations 3 and 4).
+//!
+//! Model outputs and the factors of their Jacobian, by record id: for a linear model that is the
+//! feature row, so whoever receives a handover learns `x`.
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use crate::division::{Candidates, NO_CELL, Who};
+use crate::model::{Block, Factor, Inputs};
+use crate::record::{Layout, Rows};
+
+/// Candidates of a batch, written down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Handover {
+    ids: Vec<u64>,
+    cells: Vec<u16>,
+    scores: Vec<f64>,
+    blocks: Vec<Block>,
+    slopes: Vec<Vec<f64>>,
+    rows: Rows,
+    hidden: Vec<Vec<f64>>,
+}
+
+impl Handover {
+    /// No record yet.
+    pub fn empty(blocks: &[Block], layout: Layout) -> Self {
+        Self {
+            ids: Vec::new(),
+            cells: Vec::new(),
+            scores: Vec::new(),
+            blocks: blocks.to_vec(),
+            slopes: vec![Vec::new(); blocks.len()],
+            rows: Rows::empty(layout),
+            hidden: vec![Vec::new(); blocks.len() - 1],
+        }
+    }
+
+    /// Adds a chunk; `ids` turns positions into universal ids.
+    pub fn push(&mut self, candidates: &Candidates<'_>, ids: &[u64]) {
+        match candidates.who {
+            Who::Positions(which) => {
+                self.ids.extend(which.iter().map(|&position| ids[position as usize]));
+            }
+            Who::Ids(ids) => self.ids.extend_from_slice(ids),
+        }
+        self.cells.extend_from_slice(candidates.cells);
+        self.scores.extend_from_slice(candidates.scores);
+        for (layer, factor) in candidates.factors.iter().enumerate() {
+            self.slopes[layer].extend_from_slice(factor.slopes);
+            match factor.inputs {
+                Inputs::Rows(rows) => self.rows.append(rows),
+                Inputs::Dense(units) => self.hidden[layer - 1].extend_from_slice(units),
+            }
+        }
+    }
+
+    /// Adds the records of another handover of the same shape.
+    pub fn append(&mut self, other: &Self) {
+        let factors = other.factors();
+        self.push(&other.candidates(&factors), &[]);
+    }
+
+    /// How many records were announced.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether no record was announced.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The announced ids.
+    pub fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// The model's layers.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The factors, for [`Handover::candidates`].
+    pub fn factors(&self) -> Vec<Factor<'_>> {
+        let inputs = |layer: usize| match layer {
+            0 => Inputs::Rows(&self.rows),
+            _ => Inputs::Dense(&self.hidden[layer - 1]),
+        };
+        let layers = self.blocks.iter().zip(&self.slopes).enumerate();
+        layers
+            .map(|(layer, (&block, slopes))| Factor { block, slopes, inputs: inputs(layer) })
+            .collect()
+    }
+
+    /// The candidates, as the attributes division takes them.
+    pub fn candidates<'a>(&'a self, factors: &'a [Factor<'a>]) -> Candidates<'a> {
+        Candidates { who: Who::Ids(&self.ids), cells: &self.cells, scores: &self.scores, factors }
+    }
+
+    /// Whether the records' cells and scores are those of a question of this shape.
+    pub fn fits(&self, cells: usize, columns: usize) -> Result<(), &'static str> {
+        if self.scores.len() != self.ids.len() * columns {
+            return Err("its scores do not have the question's columns");
+        }
+        let known = |&cell: &u16| usize::from(cell) < cells || cell == NO_CELL;
+        if !self.cells.iter().all(known) {
+            return Err("a record is in a cell that the question does not have");
+        }
+        Ok(())
+    }
+
+    /// Refuses parts that do not fit together, ids that repeat and numbers that are not finite.
+    fn check(&self) -> Result<(), CodecError> {
+        let shape = |what: &str| Err(CodecError::Shape(what.to_owned()));
+        let count = self.ids.len();
+        if self.cells.len() != count || self.rows.len() != count {
+            return shape("ids, cells and rows differ in number");
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        let mut ids = self.ids.clone();
+        ids.sort_unstable();
+        if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            return shape("a record id stands twice");
+        }
+        if self.scores.len() % count != 0 || self.scores.is_empty() {
+            return shape("scores do not divide among the records");
+        }
+        let columns = self.scores.len() / count;
+        let (mut inputs, mut offset) = (self.rows.layout().features, 0);
+        for (layer, (block, slopes)) in self.blocks.iter().zip(&self.slopes).enumerate() {
+            let per_record = block.outputs.checked_mul(columns).and_then(|n| n.checked_mul(count));
+            if per_record != Some(slopes.len()) || block.inputs != inputs || block.offset != offset
+            {
+                return shape("a layer's slopes do not fit its shape");
+            }
+            if layer > 0 && self.hidden[layer - 1].len() != count * inputs {
+                return shape("a layer's inputs do not fit its shape");
+            }
+            (inputs, offset) = (block.outputs, offset + block.parameters());
+        }
+        let numbers = self.slopes.iter().chain(&self.hidden).flatten().chain(&self.scores);
+        if numbers.into_iter().all(|number| number.is_finite()) {
+            Ok(())
+        } else {
+            shape("a number is not finite")
+        }
+    }
+}
+
+impl Encode for Handover {
+    fn encode(&self, writer: &mut Writer) {
+        writer.list(&self.ids, u64::to_le_bytes);
+        writer.list(&self.cells, u16::to_le_bytes);
+        writer.f64s(&self.scores);
+        writer.u32(self.blocks.len() as u32);
+        for (block, slopes) in self.blocks.iter().zip(&self.slopes) {
+            [block.offset, block.inputs, block.outputs]
+                .iter()
+                .for_each(|&number| writer.u64(number as u64));
+            writer.f64s(slopes);
+        }
+        self.hidden.iter().for_each(|units| writer.f64s(units));
+        let layout = self.rows.layout();
+        [layout.numeric, layout.categorical, layout.features, self.rows.len()]
+            .iter()
+            .for_each(|&number| writer.u64(number as u64));
+        let (numeric, codes) = self.rows.parts();
+        writer.list(numeric, f32::to_le_bytes);
+        writer.list(codes, u32::to_le_bytes);
+    }
+}
+
+impl Decode for Handover {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let size = |reader: &mut Reader<'_>| {
+            let number = reader.u64()?;
+            // No table has 2^40 columns; a bound here keeps the products below from overflowing.
+            usize::try_from(number)
+                .ok()
+                .filter(|&size| size < 1 << 40)
+                .ok_or_else(|| CodecError::Shape(format!("a size of {number}")))
+        };
+        let ids = reader.list(u64::from_le_bytes)?;
+        let cells = reader.list(u16::from_le_bytes)?;
+        let scores = reader.f64s()?;
+        let layers = reader.u32()?;
+        if layers == 0 {
+            return Err(CodecError::Shape("no layer".to_owned()));
+        }
+        let (mut blocks, mut slopes, mut hidden) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..layers {
+            let (offset, inputs) = (size(reader)?, size(reader)?);
+            blocks.push(Block { offset, inputs, outputs: size(reader)? });
+            slopes.push(reader.f64s()?);
+        }
+        for _ in 1..layers {
+            hidden.push(reader.f64s()?);
+        }
+        let (numeric, categorical) = (size(reader)?, size(reader)?);
+        let layout = Layout { numeric, categorical, features: size(reader)? };
+        let len = size(reader)?;
+        let (numeric, codes) = (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
+        let rows = Rows::new(layout, len, numeric, codes)
+            .map_err(|error| CodecError::Shape(error.to_string()))?;
+        let handover = Self { ids, cells, scores, blocks, slopes, rows, hidden };
+        handover.check()?;
+        Ok(handover)
+    }
+}

@@ -1,0 +1,20 @@
+//! Everything that crosses a boundary between organisations, as versioned bytes.
+//!
+//! A round has a records leg (the server's [`Question`] to the records divisions, their
+//! [`PublicSums`] back) and an attributes leg (the handover of model outputs, and the noisy
+//! [`PrivateSums`] back). Replies are sums, never means.
+
+mod codec;
+mod handover;
+mod message;
+mod question;
+mod sums;
+
+pub use codec::{CodecError, Decode, Encode, Reader, Writer};
+pub use handover::Handover;
+pub use message::{Envelope, Leg, Part, RunId, SchemaHash, VERSION, open, seal};
+pub use question::{Batch, CellQuestion, Form, Question, QuestionError};
+pub use sums::{CellSums, PrivateSums, PublicSums};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! What the server asks in a round: theta and, per cell, `C` and `q`.
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+
+/// What the server asks about one cell. A silo sees neither W nor the class weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellQuestion {
+    /// `C_r`, `[class][column]`: what class r adds to the combination of scores.
+    pub combinations: Vec<f64>,
+    /// `q`, one per column: what is subtracted for every class.
+    pub quadratic: Vec<f64>,
+}
+
+/// How the s-dependent part of the theta message is formed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Form {
+    /// Per cell, `sum_i J_i' (C_s - mean_r C_r)`; the rest is public and exact.
+    Centred,
+    /// The paper's: one sum of `clip_L(J_i' (2 C_s - q))` over all cells.
+    Clipped {
+        /// L.
+        limit: f64,
+    },
+}
+
+/// Which records a round is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// All of them.
+    All,
+    /// A minibatch of this size, drawn by the silo.
+    Mini(u32),
+}
+
+/// One round's question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The model parameters.
+    pub theta: Vec<f64>,
+    /// One per cell; empty when only the loss and its gradient are wanted.
+    pub cells: Vec<CellQuestion>,
+    /// How the theta message is formed.
+    pub form: Form,
+    /// Which records.
+    pub batch: Batch,
+    /// Whether the value of the loss is wanted beside its gradient.
+    pub loss: bool,
+}
+
+/// Why a silo refuses a question.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QuestionError {
+    /// Theta has the wrong length.
+    #[error("theta has {found} numbers; the agreed model has {expected}")]
+    Theta {
+        /// Numbers sent.
+        found: usize,
+        /// Numbers the model has.
+        expected: usize,
+    },
+    /// The cells have the wrong shape.
+    #[error("the question's cells are not {cells} of {classes} x {columns}")]
+    Cells {
+        /// Cells the notion has.
+        cells: usize,
+        /// Classes the schema has.
+        classes: usize,
+        /// Scores the objective has.
+        columns: usize,
+    },
+    /// A number is NaN or infinite.
+    #[error("the question has a number that is not finite")]
+    NotFinite,
+    /// A batch of no record, or of more than there are.
+    #[error("a batch of {0} records; allowed are 1 to the silo's number of records")]
+    Batch(u32),
+}
+
+impl Question {
+    /// Refuses a question that does not fit the agreed model and objective or is not finite.
+    pub fn check(
+        &self,
+        parameters: usize,
+        cells: usize,
+        classes: usize,
+        columns: usize,
+    ) -> Result<(), QuestionError> {
+        if self.theta.len() != parameters {
+            return Err(QuestionError::Theta { found: self.theta.len(), expected: parameters });
+        }
+        let fits = |cell: &CellQuestion| {
+            cell.combinations.len() == classes * columns && cell.quadratic.len() == columns
+        };
+        let count = self.cells.len();
+        if (count != cells && count != 0) || !self.cells.iter().all(fits) {
+            return Err(QuestionError::Cells { cells, classes, columns });
+        }
+        let limit = match self.form {
+            Form::Centred => 0.0,
+            Form::Clipped { limit } => limit,
+        };
+        let numbers = self.cells.iter().flat_map(|cell| cell.combinations.iter());
+        let numbers = numbers.chain(self.cells.iter().flat_map(|cell| cell.quadratic.iter()));
+        if !self.theta.iter().chain(numbers).chain([&limit]).all(|number| number.is_finite()) {
+            return Err(QuestionError::NotFinite);
+        }
+        match self.batch {
+            Batch::Mini(0) => Err(QuestionError::Batch(0)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Encode for Question {
+    fn encode(&self, writer: &mut Writer) {
+        writer.f64s(&self.theta);
+        writer.u32(self.cells.len() as u32);
+        for cell in &self.cells {
+            writer.f64s(&cell.combinations);
+            writer.f64s(&cell.quadratic);
+        }
+        match self.form {
+            Form::Centred => writer.u8(0),
+            Form::Clipped { limit } => {
+                writer.u8(1);
+                writer.f64(limit);
+            }
+        }
+        writer.u32(match self.batch {
+            Batch::All => u32::MAX,
+            Batch::Mini(size) => size,
+        });
+        writer.u8(u8::from(self.loss));
+    }
+}
+
+impl Decode for Question {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let theta = reader.f64s()?;
+        let count = reader.u32()?;
+        let cell = |reader: &mut Reader<'_>| {
+            Ok(CellQuestion { combinations: reader.f64s()?, quadratic: reader.f64s()? })
+        };
+        let cells = (0..count).map(|_| cell(reader)).collect::<Result<_, CodecError>>()?;
+        let form = match reader.u8()? {
+            0 => Form::Centred,
+            1 => Form::Clipped { limit: reader.f64()? },
+            found => return Err(CodecError::Tag { what: "form", found }),
+        };
+        let batch = match reader.u32()? {
+            u32::MAX => Batch::All,
+            size => Batch::Mini(size),
+        };
+        let loss = match reader.u8()? {
+            0 => false,
+            1 => true,
+            found => return Err(CodecError::Tag { what: "loss flag", found }),
+        };
+        Ok(Self { theta, cells, form, batch, loss })
+    }
+}

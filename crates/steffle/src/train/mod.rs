@@ -1,0 +1,14 @@
+//! Training: settings are checked into a plan, and a plan runs on a federation.
+
+mod erm;
+mod plan;
+mod run;
+mod settings;
+
+pub use erm::{ErmOutcome, erm};
+pub use plan::{Plan, PlanError};
+pub use run::{Outcome, RoundTrace, Theorem, TrainError, train};
+pub use settings::{Length, Mode, Paper, Settings};
+
+#[cfg(test)]
+mod tests;

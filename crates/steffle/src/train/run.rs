@@ -1,0 +1,162 @@
+//! Algorithm 1, from the census to the returned iterate.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+use steffle_privacy::{GroupFraction, Rounds, paper};
+
+use super::{Mode, Paper, Plan};
+use crate::division::attributes::NoiseScale;
+use crate::driver::{DriverError, Federation};
+use crate::fairness::{ClassWeights, DualSet};
+use crate::protocol::{Batch, Form, Question};
+use crate::server::{DescentAscent, Problem, Returned};
+use crate::steffle::{SteffleObjective, SteffleProblem};
+
+/// One round, as the server saw it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundTrace {
+    /// The round; the first is 1.
+    pub round: u32,
+    /// `sum_c w_c D_c` of the released tables.
+    pub chi_square: f64,
+    /// Length of the theta step.
+    pub step: f64,
+}
+
+/// The noise that Theorem 3.2 prescribed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Theorem {
+    /// The smallest class share, rho.
+    pub rho: f64,
+    /// Records of the smallest silo.
+    pub silo_records: usize,
+    /// sigma_w there.
+    pub sigma_dual: f64,
+    /// sigma_theta there.
+    pub sigma_theta: f64,
+}
+
+/// What training returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The returned parameters.
+    pub theta: Vec<f64>,
+    /// T.
+    pub rounds: u32,
+    /// Every round.
+    pub trace: Vec<RoundTrace>,
+    /// The noise, in the paper's mode.
+    pub theorem: Option<Theorem>,
+}
+
+/// Why training stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// A node or a message failed.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The parameters are not finite any more.
+    #[error(
+        "training diverged in round {0}: the parameters are not finite; lower the step sizes, \
+         lambda or the noise"
+    )]
+    Diverged(u32),
+    /// The observer asked to stop.
+    #[error("interrupted after round {0}")]
+    Interrupted(u32),
+}
+
+/// Runs `plan` from `start`. `observe` sees every round and may stop the run.
+pub fn train(
+    plan: &Plan,
+    objective: SteffleObjective,
+    federation: &mut Federation,
+    start: Vec<f64>,
+    mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
+) -> Result<Outcome, TrainError> {
+    let settings = plan.settings();
+    let rounds = plan.rounds();
+    let (form, set) = match settings.mode {
+        Mode::None => (Form::Centred, DualSet::Box),
+        Mode::Paper(Paper { clip, diameter, .. }) => {
+            (Form::Clipped { limit: clip }, DualSet::Ball { diameter })
+        }
+    };
+    // Round 0: all records, no combination. Its tables' row sums are the class counts, which
+    // both modes of this function take as they are; neither makes a claim that holds.
+    federation.set_noise_of_mean(|_| NoiseScale::None);
+    let census = federation.round(
+        0,
+        &Question {
+            theta: start.clone(),
+            cells: SteffleProblem::census(objective),
+            form: Form::Centred,
+            batch: Batch::All,
+            loss: false,
+        },
+    )?;
+    let problem = SteffleProblem::new(objective, settings.lambda, form, set);
+    let mut server = DescentAscent::new(problem, start, settings.rates, rounds, &census);
+    let theorem = match settings.mode {
+        Mode::None => None,
+        Mode::Paper(paper) => Some(set_noise(federation, &paper, server.problem(), rounds)),
+    };
+
+    let seed = federation.agreement().seed;
+    let mut returned = Returned::new(settings.output, rounds, seed);
+    let mut trace = Vec::with_capacity(rounds as usize);
+    for round in 1..=rounds {
+        let question = server.ask(plan.batch());
+        let answers = federation.round(round, &question)?;
+        server.learn(round, &answers);
+        let theta = server.theta();
+        if !theta.iter().all(|value| value.is_finite()) {
+            return Err(TrainError::Diverged(round));
+        }
+        let squared: f64 =
+            theta.iter().zip(&question.theta).map(|(new, old)| (new - old).powi(2)).sum();
+        let chi_square = server.problem().violation(&answers);
+        let seen = RoundTrace { round, chi_square, step: squared.sqrt() };
+        returned.see(round, theta);
+        let stop = observe(&seen).is_break();
+        trace.push(seen);
+        if stop && round < rounds {
+            return Err(TrainError::Interrupted(round));
+        }
+    }
+    Ok(Outcome { theta: returned.finish(), rounds, trace, theorem })
+}
+
+/// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of
+/// standard deviation sigma_w; the same law in terms of the raw class sums is `sigma_w m
+/// sqrt(p_r) / 2` on row r.
+fn set_noise(
+    federation: &mut Federation,
+    paper: &Paper,
+    problem: &SteffleProblem,
+    rounds: u32,
+) -> Theorem {
+    let rho = problem.weights().iter().map(ClassWeights::smallest).fold(1.0, f64::min);
+    let table = |dual: f64| -> Vec<Vec<f64>> {
+        let row = |p: &f64| dual * p.sqrt() / 2.0;
+        problem.weights().iter().map(|w| w.get().iter().map(row).collect()).collect()
+    };
+    let sigmas = |records: usize| {
+        // A positive share and a positive number of rounds are what these types ask for.
+        let fraction = GroupFraction::try_from(rho);
+        let rounds = Rounds::try_from(u64::from(rounds));
+        let (Ok(fraction), Ok(rounds)) = (fraction, rounds) else { return (f64::INFINITY, 0.0) };
+        let (epsilon, delta) = (paper.epsilon, paper.delta);
+        let dual = paper::sigma_dual(epsilon, delta, rounds, records, fraction);
+        (dual, dual * paper.clip * paper.diameter)
+    };
+    federation.set_noise_of_mean(|records| {
+        let (dual, theta) = sigmas(records);
+        NoiseScale::Gaussian { theta, table: table(dual) }
+    });
+    let silo_records = federation.sizes().iter().copied().min().unwrap_or(0);
+    let (sigma_dual, sigma_theta) = sigmas(silo_records);
+    Theorem { rho, silo_records, sigma_dual, sigma_theta }
+}
