@@ -56,7 +56,8 @@ pub struct Loaded {
 }
 
 impl Job {
-    pub(super) fn new(recipe: Recipe) -> Self {
+    /// A job without files yet.
+    pub fn new(recipe: Recipe) -> Self {
         Self {
             version: VERSION,
             silos: Vec::new(),

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Missing;
 use crate::scratch::Scratch;
 use crate::{Column, Dataset, Reader, Source, Table};
 
