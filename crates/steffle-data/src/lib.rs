@@ -4,7 +4,7 @@
 //! |---|---|
 //! | where rows come from | [`Source::parse`]: `adult`, `credit-card`, `retired-adult`, a file |
 //! | what columns mean | [`Recipe`]: of a named data set, or the user's |
-//! | a file as columns | [`read`], or [`Reader`] for chunks; [`Table`], [`write`] |
+//! | a file as columns | [`read`], or [`Reader`] for chunks; [`Table`], [`write()`] |
 //! | both together | [`Dataset`]: renamed, complete rows listed by [`Dataset::rows`] |
 //! | training and test rows | [`split`], [`hold_out`] |
 //! | silos (Algorithm 3) | [`partition`] |
