@@ -5,6 +5,7 @@
 //! computed without `s`. That is what can be priced, noised and, later, made integer.
 
 pub mod attributes;
+mod banks;
 mod candidates;
 mod objective;
 pub mod records;

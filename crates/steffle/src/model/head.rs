@@ -2,7 +2,7 @@
 //!
 //! One logit means two labels with logits `(0, z)`; otherwise there is a logit per label.
 
-use super::kernel;
+use super::vector;
 
 /// Turns logits into probabilities, `[record][label]`.
 pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
@@ -12,7 +12,7 @@ pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
         // Sigmoids stand side by side first, so that they are computed several at a time.
         let (scratch, _) = into.split_at_mut(logits.len());
         scratch.copy_from_slice(logits);
-        kernel::sigmoid_in_place(scratch);
+        vector::sigmoid_in_place(scratch);
         for record in (0..logits.len()).rev() {
             let p = into[record];
             into[2 * record] = 1.0 - p;
@@ -25,7 +25,7 @@ pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
         let top = record.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         record.iter_mut().for_each(|logit| *logit -= top);
     }
-    kernel::exp_in_place(into);
+    vector::exp_in_place(into);
     for record in into.chunks_exact_mut(per_record) {
         let sum: f64 = record.iter().sum();
         record.iter_mut().for_each(|p| *p /= sum);

@@ -168,70 +168,10 @@ pub(crate) fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mu
     }
 }
 
-/// `e^x` for each entry, to about one unit in the last place, the same bits on every machine.
-///
-/// `x = k ln 2 + r` with `|r| <= ln 2 / 2`; `e^r` by its Taylor polynomial of degree 13, whose
-/// remainder is below 5e-18. Written without branches so that the compiler vectorises it.
-#[inline]
-pub(crate) fn exp_in_place(values: &mut [f64]) {
-    for value in values {
-        *value = exp(*value);
-    }
-}
-
-#[inline]
-fn exp(x: f64) -> f64 {
-    // ln 2 in two parts: the first has trailing zeros, so k * LN2_HIGH is exact for |k| < 2^11.
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-    // Adding and subtracting 1.5 * 2^52 rounds to the nearest integer.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    let x = x.clamp(-708.0, 709.0);
-    let shifted = x * std::f64::consts::LOG2_E + ROUND;
-    let k = shifted - ROUND;
-    let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    let mut polynomial = 1.0 / 6_227_020_800.0;
-    for reciprocal in [
-        1.0 / 479_001_600.0,
-        1.0 / 39_916_800.0,
-        1.0 / 3_628_800.0,
-        1.0 / 362_880.0,
-        1.0 / 40_320.0,
-        1.0 / 5_040.0,
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-        1.0,
-        1.0,
-    ] {
-        polynomial = polynomial * r + reciprocal;
-    }
-    // The low bits of `shifted` are k + a constant whose bits the shift pushes out.
-    let scale = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-    polynomial * scale
-}
-
-/// `1 / (1 + e^-z)` for each entry.
-pub(crate) fn sigmoid_in_place(values: &mut [f64]) {
-    for value in values {
-        *value = 1.0 / (1.0 + exp(-*value));
-    }
-}
-
-/// `tanh z` for each entry.
-pub(crate) fn tanh_in_place(values: &mut [f64]) {
-    for value in values {
-        *value = 1.0 - 2.0 / (1.0 + exp(2.0 * *value));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::record::Layout;
-    use proptest::prelude::*;
 
     fn sample() -> Rows {
         let layout = Layout { numeric: 2, categorical: 2, features: 6 };
@@ -312,24 +252,6 @@ mod tests {
                 add_outer(&rows, at, &[[-1.0, 2.0][at]], &mut slow_sums);
             }
             assert_eq!(sums[..weights.len()], slow_sums[..weights.len()], "{numeric}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn exp_is_within_two_units_in_the_last_place(x in -700.0..700.0_f64) {
-            let mut value = [x];
-            exp_in_place(&mut value);
-            prop_assert!((value[0] / x.exp() - 1.0).abs() <= 4.5e-16);
-        }
-
-        #[test]
-        fn sigmoid_stays_inside_the_unit_interval(z in -1e6..1e6_f64) {
-            let mut value = [z];
-            sigmoid_in_place(&mut value);
-            prop_assert!((0.0..=1.0).contains(&value[0]));
-            let exact = 1.0 / (1.0 + (-z).exp());
-            prop_assert!((value[0] - exact).abs() < 1e-15);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Block, Classifier, Pass, Point, head, kernel};
+use super::{Block, Classifier, Pass, Point, head, kernel, vector};
 use crate::randomness::ChaCha12Rng;
 use crate::record::{Layout, Rows};
 
@@ -83,7 +83,7 @@ impl Classifier for Mlp {
                 }
             }
             if layer + 1 < depth {
-                kernel::tanh_in_place(&mut next);
+                vector::tanh_in_place(&mut next);
                 pass.hidden[layer] = next;
             } else {
                 current = next;

@@ -11,6 +11,7 @@ mod kind;
 mod logistic;
 mod mlp;
 mod softmax;
+mod vector;
 
 pub use factors::{Coefficients, Factor, Gradient, Inputs};
 pub use kind::{ModelError, ModelKind};

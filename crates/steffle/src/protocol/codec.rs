@@ -49,6 +49,11 @@ pub enum CodecError {
 pub trait Encode {
     /// Appends the value.
     fn encode(&self, writer: &mut Writer);
+
+    /// About how many bytes it takes, so that writing it does not move what was written.
+    fn size_hint(&self) -> usize {
+        4096
+    }
 }
 
 /// A value that can be read from a message.
@@ -62,6 +67,11 @@ pub trait Decode: Sized {
 pub struct Writer(Vec<u8>);
 
 impl Writer {
+    /// With room for `bytes` bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
     /// The bytes.
     pub fn finish(self) -> Vec<u8> {
         self.0

@@ -123,7 +123,7 @@ impl Handover {
         if ids.windows(2).any(|pair| pair[0] == pair[1]) {
             return shape("a record id stands twice");
         }
-        if self.scores.len() % count != 0 || self.scores.is_empty() {
+        if !self.scores.len().is_multiple_of(count) || self.scores.is_empty() {
             return shape("scores do not divide among the records");
         }
         let columns = self.scores.len() / count;

@@ -62,7 +62,7 @@ impl fmt::Display for Envelope {
 
 /// The bytes of a message.
 pub fn seal(envelope: &Envelope, payload: &impl Encode) -> Vec<u8> {
-    let mut writer = Writer::default();
+    let mut writer = Writer::with_capacity(payload.size_hint());
     writer.raw(&MAGIC);
     writer.u16(VERSION);
     writer.u8(envelope.leg as u8);

@@ -280,9 +280,9 @@ fn one_step_descends_and_ascends_the_objective() {
             let moved = |h: f64| {
                 let (mut theta, mut dual) = (theta.clone(), dual.clone());
                 if in_theta {
-                    theta[at] += h
+                    theta[at] += h;
                 } else {
-                    dual[at] += h
+                    dual[at] += h;
                 }
                 value(&theta, &dual)
             };

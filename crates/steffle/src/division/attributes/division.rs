@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::release::{NoiseScale, Price, Released, Reserved, Unreleased};
 use super::{Attributes, Combinations, MISSING_CLASS};
+use crate::division::banks::Banks;
 use crate::division::{Candidates, NO_CELL, Who};
 use crate::model::{Block, Coefficients, Gradient};
 use crate::noise::NoiseSource;
@@ -169,6 +170,8 @@ impl AttributesDivision {
         };
         // Theta messages of different cells are different sums: one scatter for each.
         let Unreleased { tables, thetas } = sums;
+        let rows = self.classes() * columns;
+        let mut banks = Banks::for_table(rows * tables.len());
         for (message, theta) in thetas.iter_mut().enumerate() {
             coefficients.fill(factors, cells.len(), combinations.limit(), |record| {
                 let cell = usize::from(cells[record]);
@@ -181,12 +184,21 @@ impl AttributesDivision {
                 }
                 let class = class_of(record)?;
                 let class = (class != MISSING_CLASS).then_some(usize::from(class));
-                add_to_table(&mut tables[cell], class, &scores[record * columns..][..columns]);
+                let own = &scores[record * columns..][..columns];
+                match (&mut banks, class) {
+                    (Some(banks), Some(class)) => {
+                        banks.add(record, cell * rows + class * columns, own);
+                    }
+                    _ => add_to_table(&mut tables[cell], class, own),
+                }
                 Some(combinations.of(cell, class))
             });
             if !combinations.silent() {
                 theta.add(factors, coefficients);
             }
+        }
+        if let Some(banks) = banks {
+            banks.drain_into(tables.iter_mut().flatten());
         }
     }
 }

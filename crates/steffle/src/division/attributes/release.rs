@@ -105,7 +105,8 @@ impl Unreleased {
             tables: self.tables,
             thetas: self.thetas.iter().map(Gradient::flatten).collect(),
         };
-        if let NoiseScale::Gaussian { theta, table } = &reserved.noise {
+        let Reserved { noise: scale } = reserved;
+        if let NoiseScale::Gaussian { theta, table } = &scale {
             for message in &mut sums.thetas {
                 noise.add_gaussian(*theta, message);
             }
@@ -116,7 +117,7 @@ impl Unreleased {
                 }
             }
         }
-        Released { value: sums, kind: noise.kind(), noised: reserved.noise != NoiseScale::None }
+        Released { value: sums, kind: noise.kind(), noised: scale != NoiseScale::None }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One pass of a chunk through the model and the objective, and the public sums it adds to.
 
+use crate::division::banks::Banks;
 use crate::division::{Candidates, NO_CELL, Objective, ScoreTable, Who};
 use crate::model::{Classifier, Coefficients, Factor, Gradient, Inputs, Pass, Point, head};
 use crate::protocol::{CellSums, Form, PublicSums, Question};
@@ -48,7 +49,8 @@ pub(in crate::division) struct PublicSumming {
     loss: f64,
     gradient: Gradient,
     counts: Vec<u64>,
-    scores: Vec<Vec<f64>>,
+    /// `[cell][column]`.
+    scores: Vec<f64>,
     thetas: Vec<Gradient>,
 }
 
@@ -85,7 +87,7 @@ impl<'a> PublicPart<'a> {
             loss: 0.0,
             gradient: Gradient::new(model),
             counts: vec![0; cells],
-            scores: vec![vec![0.0; self.objective.columns()]; cells],
+            scores: vec![0.0; self.objective.columns() * cells],
             thetas: vec![Gradient::new(model); self.common.len()],
         }
     }
@@ -126,13 +128,7 @@ impl<'a> PublicPart<'a> {
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
         let factors = self.factors(rows, pass, slopes);
-        for (&cell, values) in cells.iter().zip(scores.values.chunks_exact(columns)) {
-            if cell != NO_CELL {
-                let cell = usize::from(cell);
-                sums.counts[cell] += 1;
-                sums.scores[cell].iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-            }
-        }
+        sums.add_scores(cells, &scores.values, columns);
         for (cell, (common, theta)) in self.common.iter().zip(&mut sums.thetas).enumerate() {
             coefficients.fill(&factors, which.len(), None, |record| {
                 (usize::from(cells[record]) == cell).then_some(&common[..])
@@ -165,6 +161,26 @@ impl<'a> PublicPart<'a> {
 }
 
 impl PublicSumming {
+    /// Adds the scores of a chunk to their cells.
+    fn add_scores(&mut self, cells: &[u16], values: &[f64], columns: usize) {
+        let mut banks = Banks::for_table(self.scores.len());
+        let records = cells.iter().zip(values.chunks_exact(columns)).enumerate();
+        for (record, (&cell, values)) in records.filter(|(_, (cell, _))| **cell != NO_CELL) {
+            let cell = usize::from(cell);
+            self.counts[cell] += 1;
+            match &mut banks {
+                Some(banks) => banks.add(record, cell * columns, values),
+                None => {
+                    let slots = &mut self.scores[cell * columns..][..columns];
+                    slots.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                }
+            }
+        }
+        if let Some(banks) = banks {
+            banks.drain_into(self.scores.iter_mut());
+        }
+    }
+
     pub(in crate::division) fn merge(&mut self, other: &Self) {
         self.batch += other.batch;
         self.loss += other.loss;
@@ -172,9 +188,7 @@ impl PublicSumming {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
-        for (mine, theirs) in self.scores.iter_mut().zip(&other.scores) {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        }
+        self.scores.iter_mut().zip(&other.scores).for_each(|(mine, theirs)| *mine += theirs);
         for (mine, theirs) in self.thetas.iter_mut().zip(&other.thetas) {
             mine.merge(theirs);
         }
@@ -189,11 +203,12 @@ impl PublicSumming {
             (Form::Centred, Some(theta)) => theta.flatten(),
             (Form::Centred, None) => vec![0.0; gradient.len()],
         };
-        let cells = self.counts.iter().zip(&self.scores).enumerate();
+        let columns = question.cells.first().map_or(1, |cell| cell.quadratic.len());
+        let cells = self.counts.iter().zip(self.scores.chunks_exact(columns)).enumerate();
         let cells = cells
             .map(|(cell, (&count, scores))| CellSums {
                 count,
-                scores: scores.clone(),
+                scores: scores.to_vec(),
                 theta: theta(cell),
             })
             .collect();

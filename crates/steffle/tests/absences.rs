@@ -1,0 +1,72 @@
+//! ARCHITECTURE.md states invariants as absences; this reads the sources and finds them absent.
+#![allow(clippy::unwrap_used)] // a test that cannot read the sources has to fail
+
+use std::path::{Path, PathBuf};
+
+/// Every non-test source file of a crate beside this one.
+fn sources(name: &str) -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+                found.push((path, code));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src"), &mut found);
+    assert!(found.len() > 3, "{name}: {} sources", found.len());
+    found
+}
+
+fn assert_absent(name: &str, words: &[&str], except: &[&str]) {
+    for (path, code) in sources(name) {
+        if except.iter().any(|part| path.to_string_lossy().contains(part)) {
+            continue;
+        }
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let hit = words.iter().find(|word| line.contains(*word));
+            assert!(hit.is_none(), "{} has {hit:?}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_algorithm_knows_no_file_socket_clock_or_global_randomness() {
+    let io = ["std::fs", "std::net", "std::io", "std::env", "Instant", "SystemTime"];
+    assert_absent("steffle", &io, &[]);
+    assert_absent("steffle", &["rand::rng(", "thread_rng", "ThreadRng"], &[]);
+    // The operating system's generator is asked in one place, by name.
+    assert_absent("steffle", &["SysRng"], &["noise.rs"]);
+}
+
+#[test]
+fn accounting_knows_no_model_data_file_or_clock() {
+    let io = ["std::fs", "std::net", "std::io", "std::env", "Instant", "SystemTime"];
+    assert_absent("steffle-privacy", &io, &[]);
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../steffle-privacy/Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).unwrap();
+    assert!(!manifest.contains("steffle.workspace") && !manifest.contains("steffle-data"));
+}
+
+#[test]
+fn only_the_attributes_division_reads_s() {
+    assert_absent("steffle", &[".expose("], &["division/attributes/store.rs"]);
+    let division = ["division/attributes/store.rs", "division/attributes/division.rs"];
+    assert_absent("steffle", &["attributes.classes()"], &division);
+}
+
+#[test]
+fn silos_answer_with_sums_and_never_see_the_dual_variable_or_the_class_weights() {
+    let silo_side = ["division", "protocol"];
+    for (path, code) in sources("steffle") {
+        if silo_side.iter().any(|part| path.components().any(|c| c.as_os_str() == *part)) {
+            let seen = ["ClassWeights", "fairness::Dual"].iter().find(|word| code.contains(*word));
+            assert!(seen.is_none(), "{} uses {seen:?}", path.display());
+        }
+    }
+}
