@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::randomness::{ChaCha12Rng, Purpose, stream};
+use crate::randomness::{ChaCha8Rng, Purpose, stream};
 
 /// Where noise comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub trait NoiseSource {
 
 /// Seeded noise: repeatable, hence for simulation only.
 #[derive(Debug)]
-pub struct SimulatedNoise(ChaCha12Rng);
+pub struct SimulatedNoise(ChaCha8Rng);
 
 impl SimulatedNoise {
     /// The noise of `node` in `round` of the run with this seed.

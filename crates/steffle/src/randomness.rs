@@ -4,7 +4,7 @@
 //! change what any of them draws.
 
 use rand::SeedableRng;
-pub use rand::rngs::ChaCha12Rng;
+pub use rand::rngs::ChaCha8Rng;
 
 /// What a stream is for. Two purposes never share numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub enum Purpose {
 ///
 /// The four numbers are the key itself, not a hash of it: different arguments are different
 /// ChaCha keys, hence unrelated streams.
-pub fn stream(seed: u64, node: u64, purpose: Purpose, round: u64) -> ChaCha12Rng {
+pub fn stream(seed: u64, node: u64, purpose: Purpose, round: u64) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..16].copy_from_slice(&node.to_le_bytes());
     key[16..24].copy_from_slice(&round.to_le_bytes());
     key[24] = purpose as u8;
-    ChaCha12Rng::from_seed(key)
+    ChaCha8Rng::from_seed(key)
 }
 
 #[cfg(test)]

@@ -114,6 +114,19 @@ impl Coefficients {
     }
 
     fn clip(&mut self, factors: &[Factor<'_>], records: usize, limit: f64) {
+        if let (
+            [Factor { block: Block { outputs: 1, .. }, inputs: Inputs::Rows(rows), .. }],
+            [layer],
+        ) = (factors, &mut self.0[..])
+        {
+            for (value, norm) in layer.iter_mut().zip(rows.squared_norms()) {
+                let squared = *value * *value * norm;
+                if squared > limit * limit {
+                    *value *= limit / squared.sqrt();
+                }
+            }
+            return;
+        }
         for record in 0..records {
             let mut squared = 0.0;
             for (layer, factor) in self.0.iter().zip(factors) {
@@ -139,9 +152,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// A sum of pullbacks, layer by layer.
 #[derive(Debug, Clone)]
 pub struct Gradient {
-    blocks: Vec<Block>,
-    /// The first layer has a slot more, where absent levels go and from where nobody reads.
-    sums: Vec<Vec<f64>>,
+    /// In the order of theta, but with a slot behind the first layer where absent levels go and
+    /// from where nobody reads.
+    sums: Vec<f64>,
+    /// Where the first layer ends, and the size of that slot.
+    first: (usize, usize),
     /// The second half of the first layer's sum, where that layer has one output.
     spare: Vec<f64>,
 }
@@ -154,48 +169,48 @@ impl Gradient {
 
     /// Zero, in the shape of `blocks`.
     pub fn of_blocks(blocks: &[Block]) -> Self {
-        let slot = |layer: usize, block: &Block| if layer == 0 { block.outputs } else { 0 };
-        let sums: Vec<Vec<f64>> = blocks
-            .iter()
-            .enumerate()
-            .map(|(layer, block)| vec![0.0; block.parameters() + slot(layer, block)])
-            .collect();
-        let spare = match blocks {
-            [block, ..] if block.outputs == 1 => sums[0].clone(),
-            _ => Vec::new(),
-        };
-        Self { blocks: blocks.to_vec(), sums, spare }
+        let parameters: usize = blocks.iter().map(Block::parameters).sum();
+        let first = blocks.first().map_or((0, 0), |block| (block.parameters(), block.outputs));
+        let spare = if first.1 == 1 { vec![0.0; first.0 + 1] } else { Vec::new() };
+        Self { sums: vec![0.0; parameters + first.1], first, spare }
     }
 
     /// Adds the pullbacks of a chunk whose factors have one column, with combination 1.
     pub fn add_plain(&mut self, factors: &[Factor<'_>]) {
-        for (factor, sums) in factors.iter().zip(&mut self.sums) {
-            factor.scatter(factor.slopes, sums, &mut self.spare);
-        }
+        self.scatter(factors, |layer| factors[layer].slopes);
     }
 
     /// Adds the pullbacks of a chunk.
     pub fn add(&mut self, factors: &[Factor<'_>], coefficients: &Coefficients) {
-        for ((factor, sums), layer) in factors.iter().zip(&mut self.sums).zip(&coefficients.0) {
-            factor.scatter(layer, sums, &mut self.spare);
+        self.scatter(factors, |layer| &coefficients.0[layer]);
+    }
+
+    fn scatter<'c>(&mut self, factors: &[Factor<'_>], coefficients: impl Fn(usize) -> &'c [f64]) {
+        let (end, pad) = self.first;
+        for (layer, factor) in factors.iter().enumerate() {
+            let sums = if layer == 0 {
+                &mut self.sums[..end + pad]
+            } else {
+                let start = factor.block.offset + pad;
+                &mut self.sums[start..start + factor.block.parameters()]
+            };
+            factor.scatter(coefficients(layer), sums, &mut self.spare);
         }
     }
 
     /// Adds another sum of the same shape.
     pub fn merge(&mut self, other: &Self) {
-        let mine = self.sums.iter_mut().chain([&mut self.spare]);
-        for (mine, theirs) in mine.zip(other.sums.iter().chain([&other.spare])) {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        }
+        self.sums.iter_mut().zip(&other.sums).for_each(|(mine, theirs)| *mine += theirs);
+        self.spare.iter_mut().zip(&other.spare).for_each(|(mine, theirs)| *mine += theirs);
     }
 
     /// The sum in the order of theta.
     pub fn flatten(&self) -> Vec<f64> {
-        let mut flat = Vec::with_capacity(self.blocks.iter().map(Block::parameters).sum());
-        for (block, sums) in self.blocks.iter().zip(&self.sums) {
-            flat.extend_from_slice(&sums[..block.parameters()]);
-        }
-        flat.iter_mut().zip(&self.spare).for_each(|(sum, spare)| *sum += spare);
+        let (end, pad) = self.first;
+        let mut flat = Vec::with_capacity(self.sums.len() - pad);
+        flat.extend_from_slice(&self.sums[..end]);
+        flat.extend_from_slice(&self.sums[end + pad..]);
+        flat.iter_mut().zip(&self.spare[..self.spare.len().min(end)]).for_each(|(s, x)| *s += x);
         flat
     }
 }

@@ -3,7 +3,7 @@
 use rand_distr::{Distribution, StandardNormal};
 
 use super::{Block, Classifier, Pass, Point, head, kernel, vector};
-use crate::randomness::ChaCha12Rng;
+use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// Hidden layers of given widths on encoded rows.
@@ -43,7 +43,7 @@ impl Classifier for Mlp {
 
     /// Normal weights of variance `1 / active inputs` keep the units in the range where `tanh`
     /// bends; a one-hot row has far fewer active inputs than features.
-    fn initial(&self, random: &mut ChaCha12Rng) -> Vec<f64> {
+    fn initial(&self, random: &mut ChaCha8Rng) -> Vec<f64> {
         let mut theta = Vec::with_capacity(self.parameters());
         for (depth, block) in self.blocks.iter().enumerate() {
             let first = self.layout.numeric + self.layout.categorical;

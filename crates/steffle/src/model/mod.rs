@@ -19,7 +19,7 @@ pub use logistic::Logistic;
 pub use mlp::Mlp;
 pub use softmax::Softmax;
 
-use crate::randomness::ChaCha12Rng;
+use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// One layer of parameters, `[inputs + 1][outputs]` at `offset` in theta; the last row is the bias.
@@ -52,7 +52,7 @@ pub trait Classifier: Send + Sync {
     fn blocks(&self) -> &[Block];
 
     /// Where training starts: zero where the loss is convex, drawn from `random` elsewhere.
-    fn initial(&self, random: &mut ChaCha12Rng) -> Vec<f64>;
+    fn initial(&self, random: &mut ChaCha8Rng) -> Vec<f64>;
 
     /// Fills `pass` with the logits and probabilities of `rows`.
     fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass);

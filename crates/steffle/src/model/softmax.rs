@@ -1,7 +1,7 @@
 //! Softmax regression: one logit per label.
 
 use super::{Block, Classifier, Pass, Point, head, kernel};
-use crate::randomness::ChaCha12Rng;
+use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// Softmax regression on encoded rows.
@@ -31,7 +31,7 @@ impl Classifier for Softmax {
         &self.block
     }
 
-    fn initial(&self, _random: &mut ChaCha12Rng) -> Vec<f64> {
+    fn initial(&self, _random: &mut ChaCha8Rng) -> Vec<f64> {
         vec![0.0; self.parameters()]
     }
 

@@ -9,7 +9,7 @@ use crate::randomness::{Purpose, stream};
 fn random_rows(seed: u64, count: usize) -> Rows {
     let layout = Layout { numeric: 3, categorical: 2, features: 9 };
     let mut random = stream(seed, 0, Purpose::Split, 0);
-    let uniform = |random: &mut ChaCha12Rng| random.next_u32() as f32 / u32::MAX as f32 * 4.0 - 2.0;
+    let uniform = |random: &mut ChaCha8Rng| random.next_u32() as f32 / u32::MAX as f32 * 4.0 - 2.0;
     let numeric = (0..count * 3).map(|_| uniform(&mut random)).collect();
     let codes = (0..count)
         .flat_map(|i| {

@@ -187,6 +187,11 @@ impl Rows {
         self.squared_norms[row]
     }
 
+    /// `|(x, 1)|^2` of every row.
+    pub fn squared_norms(&self) -> &[f64] {
+        &self.squared_norms
+    }
+
     fn compute_squared_norm(&self, row: usize) -> f64 {
         let numeric: f64 = self.numeric(row).iter().map(|&x| f64::from(x) * f64::from(x)).sum();
         let absent = self.layout.absent();
