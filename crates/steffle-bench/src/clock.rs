@@ -1,0 +1,36 @@
+//! Processor time and peak memory of this process.
+
+use std::time::Instant;
+
+/// Measures from its creation on.
+pub(crate) struct Clock {
+    wall: Instant,
+    cpu: f64,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { wall: Instant::now(), cpu: cpu_seconds() }
+    }
+
+    pub(crate) fn wall(&self) -> f64 {
+        self.wall.elapsed().as_secs_f64()
+    }
+
+    pub(crate) fn cpu(&self) -> f64 {
+        cpu_seconds() - self.cpu
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// The most memory this process ever had resident, in bytes; Linux tells, others do not.
+pub(crate) fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,93 @@
+//! The paper's setting on Adult against the NumPy peer, interleaved, best of N, one thread.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::Command;
+
+use steffle::randomness::{Purpose, stream};
+use steffle::train::{Mode, Paper, Settings, train};
+use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
+
+use crate::Outcome;
+use crate::clock::Clock;
+use crate::problem::{OBJECTIVE, federation};
+
+/// Arguments of `speed`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A Python that has numpy, pandas and pyarrow.
+    #[arg(long, default_value = "python3")]
+    python: PathBuf,
+    /// How many times each side runs; the best of each counts.
+    #[arg(long, default_value_t = 7)]
+    repeat: u32,
+}
+
+/// Prints both times of every repetition, the best of each, and their ratio.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    let source = Source::parse("adult", None)?;
+    let recipe = source.recipe().ok_or("the embedded data set has a recipe")?;
+    let data = Dataset::new(source.read(&recipe)?, recipe)?;
+    let rows = split(&data, 0.0, &mut stream(0, 0, Purpose::Split, 0))?;
+    let mut deal = stream(0, 0, Purpose::Partition, 0);
+    let silos = partition(&data, &rows.train, 3, 0.0, &mut deal)?;
+    let schema = Schema::from_summary(data.recipe(), &Summary::of(&data, &rows.train))?;
+    let parts = silos
+        .iter()
+        .map(|own| {
+            Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?))
+        })
+        .collect::<Result<Vec<_>, steffle_data::Error>>()?;
+    let mut federation = federation(schema.layout(), parts)?;
+
+    let records: usize = federation.sizes().iter().sum();
+    let mode = Mode::Paper(Paper {
+        epsilon: 3.0.try_into()?,
+        delta: (1.0 / (records as f64).powi(2)).try_into()?,
+        clip: 1.0,
+        diameter: 4.0,
+    });
+    let plan = Settings { mode, ..Settings::default() }.check(federation.sizes())?;
+    println!("Adult, 3 silos, batch 256, {} rounds, 2 x 2 W, theorem noise, one thread", plan.rounds());
+    println!("{:>4} {:>16} {:>16} {:>8}", "run", "steffle CPU s", "numpy CPU s", "ratio");
+    let (mut best, mut best_peer) = (f64::INFINITY, f64::INFINITY);
+    for repetition in 1..=arguments.repeat {
+        let start = vec![0.0; schema.layout().weights()];
+        let clock = Clock::start();
+        train(&plan, OBJECTIVE, &mut federation, start, |_| ControlFlow::Continue(()))?;
+        let own = clock.cpu();
+        let peer = peer_seconds(&arguments.python, repetition)?;
+        println!("{repetition:>4} {own:>16.4} {peer:>16.4} {:>8.1}", peer / own);
+        (best, best_peer) = (best.min(own), best_peer.min(peer));
+    }
+    println!("best {best:>16.4} {best_peer:>16.4} {:>8.1}", best_peer / best);
+    Ok(())
+}
+
+/// One run of the peer; it reports its own CPU time, loading excluded.
+fn peer_seconds(
+    python: &PathBuf,
+    seed: u32,
+) -> Result<f64, Box<dyn std::error::Error>> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(python)
+        .arg(here.join("peer/numpy_peer.py"))
+        .arg(here.join("../steffle-data/data/adult.parquet"))
+        .arg(seed.to_string())
+        .env("OMP_NUM_THREADS", "1")
+        .env("OPENBLAS_NUM_THREADS", "1")
+        .output()
+        .map_err(|error| format!("{} did not start: {error}", python.display()))?;
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        let last = reason.lines().last().unwrap_or("no message").to_owned();
+        return Err(format!(
+            "the NumPy peer failed ({last}); give --python one with numpy, pandas and pyarrow"
+        )
+        .into());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let seconds = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    seconds.ok_or_else(|| format!("the NumPy peer printed {text:?}").into())
+}
