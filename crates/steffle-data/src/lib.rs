@@ -4,7 +4,7 @@
 //! |---|---|
 //! | where rows come from | [`Source::parse`]: `adult`, `credit-card`, `retired-adult`, a file |
 //! | what columns mean | [`Recipe`]: of a named data set, or the user's |
-//! | a file as columns | [`read`], or [`Reader`] for chunks; [`Table`], [`write`] |
+//! | a file as columns | [`read`], or [`Reader`] for chunks; [`Table`], [`write()`] |
 //! | both together | [`Dataset`]: renamed, complete rows listed by [`Dataset::rows`] |
 //! | training and test rows | [`split`], [`hold_out`] |
 //! | silos (Algorithm 3) | [`partition`] |
@@ -14,6 +14,8 @@
 //! | sensitive classes | [`attributes`] (sealed), [`evaluation_groups`] (held-out rows only) |
 //! | prediction | [`Reader::open`] with [`Schema::feature_columns`], then [`encode_features`] |
 //! | evaluation | [`Dataset::for_evaluation`], then [`encode`] and [`evaluation_groups`] |
+//! | a look at the data | [`describe`] |
+//! | silos as files | [`Parts::write`]; [`Job::read`] and [`Job::load`]; [`load_records`], [`load_attributes`] |
 //!
 //! Rows are lists of `u32` places in a table: splitting and partitioning copy no data.
 //!
@@ -42,16 +44,22 @@
 //! ```
 
 mod dataset;
+mod describe;
 mod error;
 mod partition;
+mod parts;
 mod recipe;
 mod schema;
+#[cfg(test)]
+mod scratch;
 mod split;
 mod table;
 
 pub use dataset::Dataset;
+pub use describe::{ColumnDescription, Description, Group, Meaning, Share, describe};
 pub use error::Error;
 pub use partition::partition;
+pub use parts::{Cut, Format, Job, Loaded, Parts, load_records};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
     Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,

@@ -53,7 +53,27 @@ pub fn partition(
         }
         None => {}
     }
-    let bundles = data.bundles(&sorted);
+    deal_rows(data, &sorted, silos, heterogeneity, rng)
+}
+
+/// Deals rows out to silos of equal size at random, whatever their column says.
+pub(crate) fn partition_at_random(
+    data: &Dataset,
+    rows: &[u32],
+    silos: usize,
+    rng: &mut impl Rng,
+) -> Result<Vec<Vec<u32>>, Error> {
+    deal_rows(data, rows, silos, 0.0, rng)
+}
+
+fn deal_rows(
+    data: &Dataset,
+    sorted: &[u32],
+    silos: usize,
+    heterogeneity: f64,
+    rng: &mut impl Rng,
+) -> Result<Vec<Vec<u32>>, Error> {
+    let bundles = data.bundles(sorted);
     if silos == 0 || silos > bundles.len() {
         let what = if data.units().is_some() { "units" } else { "training rows" };
         return Err(Error::Silos { silos, rows: bundles.len(), what });

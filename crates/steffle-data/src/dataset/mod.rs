@@ -2,12 +2,15 @@
 
 mod bundles;
 mod ids;
+mod roles;
 
+use std::fmt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::Error;
 use crate::recipe::{Missing, Recipe};
-use crate::schema::Schema;
+use crate::schema::{Schema, Summary};
 use crate::table::{Categories, Column, Table, read};
 
 pub(crate) use bundles::Bundles;
@@ -18,7 +21,6 @@ pub(crate) use ids::ids_of;
 /// Rows are named by their place in the table; [`Dataset::rows`] lists the usable ones, and
 /// splitting, partitioning, summarising and encoding all take such lists, so no row is copied
 /// before it is encoded.
-#[derive(Debug)]
 pub struct Dataset {
     table: Table,
     recipe: Recipe,
@@ -30,6 +32,7 @@ pub struct Dataset {
     ids: Option<Vec<u64>>,
     units: Option<Vec<u32>>,
     rows: Vec<u32>,
+    names: OnceLock<Summary>,
 }
 
 impl Dataset {
@@ -61,15 +64,15 @@ impl Dataset {
         if recipe.record_id.is_none() && table.position("record_id").is_some() {
             recipe.record_id = Some("record_id".to_owned());
         }
-        check_roles(&table, &recipe, sensitive_here)?;
-        table.retain(|name| !is_dropped(name, &recipe));
+        roles::check(&table, &recipe, sensitive_here)?;
+        table.retain(|name| !roles::is_dropped(name, &recipe));
         let label = table.require(&recipe.label, "the label")?;
         name_values(&mut table, &recipe, label)?;
         let place = |name: &String| table.position(name);
         let sensitive: Vec<usize> = recipe.sensitive.iter().filter_map(place).collect();
         let (mut numeric, mut categorical) = (Vec::new(), Vec::new());
         for (at, name) in table.names().iter().enumerate() {
-            if !is_feature(name, &recipe) {
+            if !roles::is_feature(name, &recipe) {
                 continue;
             }
             match table.columns()[at] {
@@ -103,6 +106,7 @@ impl Dataset {
             ids,
             units,
             rows,
+            names: OnceLock::new(),
         })
     }
 
@@ -182,8 +186,24 @@ impl Dataset {
         self.sensitive.iter().filter_map(|&at| text(&self.table.columns()[at]))
     }
 
+    /// The names of everything in the usable rows, collected once.
+    pub(crate) fn names(&self) -> &Summary {
+        self.names.get_or_init(|| Summary::names(self))
+    }
+
     pub(crate) fn stratum(&self) -> Option<&Categories> {
         self.stratum.as_ref()
+    }
+}
+
+/// Shape and meaning only: the rows may be many, and hold sensitive values.
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dataset")
+            .field("table", &self.table)
+            .field("recipe", &self.recipe)
+            .field("usable_rows", &self.rows.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -192,78 +212,6 @@ fn text(column: &Column) -> Option<&Categories> {
         Column::Text(text) => Some(text),
         Column::Numbers(_) => None,
     }
-}
-
-/// Every column that a recipe names must be there, and no two roles may clash.
-fn check_roles(table: &Table, recipe: &Recipe, sensitive_here: bool) -> Result<(), Error> {
-    table.require(&recipe.label, "the label")?;
-    if sensitive_here {
-        for name in &recipe.sensitive {
-            table.require(name, "sensitive")?;
-        }
-    }
-    let lists = [(&recipe.drop, "a column to drop"), (&recipe.categorical, "categorical")];
-    for (names, role) in lists {
-        for name in names.iter().filter(|name| !recipe.sensitive.contains(name)) {
-            table.require(name, role)?;
-        }
-    }
-    for name in recipe.merges.keys().filter(|name| !recipe.sensitive.contains(name)) {
-        table.require(name, "a column with renamed values")?;
-    }
-    let optional = [
-        (&recipe.partition_by, "the column to partition by"),
-        (&recipe.stratum, "the column to condition on"),
-        (&recipe.unit, "the unit"),
-        (&recipe.record_id, "the record id"),
-    ];
-    for (name, role) in optional {
-        if let Some(name) = name.as_ref().filter(|name| !recipe.sensitive.contains(name)) {
-            table.require(name, role)?;
-        }
-    }
-    let clash = |column: &String, first, second| {
-        Err(Error::TwoRoles { column: column.clone(), first, second })
-    };
-    let is = |role: &Option<String>, name: &String| role.as_ref() == Some(name);
-    for name in recipe.sensitive.iter().chain([&recipe.label]) {
-        let first = if *name == recipe.label { "the label" } else { "sensitive" };
-        if is(&recipe.unit, name) {
-            return clash(name, first, "the unit");
-        }
-        if is(&recipe.record_id, name) {
-            return clash(name, first, "the record id");
-        }
-    }
-    if recipe.sensitive.contains(&recipe.label) {
-        return clash(&recipe.label, "the label", "sensitive");
-    }
-    if recipe.drop.contains(&recipe.label) {
-        return clash(&recipe.label, "the label", "dropped");
-    }
-    match recipe.stratum.as_ref().filter(|name| recipe.sensitive.contains(name)) {
-        Some(name) => clash(name, "sensitive", "the (public) column to condition on"),
-        None => Ok(()),
-    }
-}
-
-/// Dropped columns stay only while something else than the features needs them.
-fn is_dropped(name: &str, recipe: &Recipe) -> bool {
-    let named = |role: &Option<String>| role.as_deref() == Some(name);
-    let roles = [&recipe.partition_by, &recipe.stratum, &recipe.unit, &recipe.record_id];
-    recipe.drop.iter().any(|dropped| dropped == name)
-        && !recipe.sensitive.iter().any(|sensitive| sensitive == name)
-        && !roles.into_iter().any(named)
-}
-
-fn is_feature(name: &str, recipe: &Recipe) -> bool {
-    let among = |names: &[String]| names.iter().any(|known| known == name);
-    let named = |role: &Option<String>| role.as_deref() == Some(name);
-    name != recipe.label
-        && !among(&recipe.sensitive)
-        && !among(&recipe.drop)
-        && !named(&recipe.unit)
-        && !named(&recipe.record_id)
 }
 
 /// Turns columns into text where the recipe says so, and gives their values the recipe's names.

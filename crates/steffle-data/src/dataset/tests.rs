@@ -1,1 +1,177 @@
+use super::*;
+use crate::scratch::Scratch;
+use crate::{Encoded, Schema, Summary, encode, evaluation_groups};
 
+const PEOPLE: &str = "\
+id,name,age,job,sex,race,hired
+7,ann,30,cook,f,x,yes
+8,bob,?,cook,m,y,no
+9,cid,50,NA,f,y,yes
+10,dan,40,smith,m,x,no
+11,eve,35,smith,,x,no
+12,fay,36,cook,f,x,
+";
+
+fn recipe() -> Recipe {
+    Recipe {
+        record_id: Some("id".to_owned()),
+        drop: vec!["name".to_owned()],
+        ..Recipe::new("hired", &["sex"])
+    }
+}
+
+fn bind(text: &str, recipe: Recipe) -> Result<Dataset, Error> {
+    let scratch = Scratch::new();
+    Dataset::new(read(&scratch.file("people.csv", text), &recipe.columns())?, recipe)
+}
+
+fn schema(data: &Dataset) -> Schema {
+    Schema::from_summary(data.recipe(), &Summary::of(data, data.rows())).unwrap()
+}
+
+#[test]
+fn drop_leaves_complete_rows_and_their_ids() {
+    let data = bind(PEOPLE, recipe()).unwrap();
+    assert_eq!(data.rows(), [0, 3]);
+    assert_eq!(data.ids(data.rows()), [7, 10]);
+    assert_eq!(data.dropped(), 4);
+    let schema = schema(&data);
+    // Levels of rows that are left out (race y) are not features.
+    assert_eq!(schema.feature_names(), ["age", "job=cook", "job=smith", "race=x"]);
+}
+
+#[test]
+fn category_keeps_rows_and_counts_what_is_missing() {
+    let data = bind(PEOPLE, Recipe { missing: Missing::Category, ..recipe() }).unwrap();
+    assert_eq!(data.rows(), [0, 1, 2, 3, 4], "only the row without label goes");
+    let schema = schema(&data);
+    assert_eq!(
+        schema.feature_names(),
+        ["age", "job=(missing)", "job=cook", "job=smith", "race=x", "race=y"]
+    );
+    let Encoded { records, unmatched } = encode(&data, data.rows(), &schema).unwrap();
+    assert_eq!(records.rows().numeric(1), [0.0], "a missing number is the mean");
+    assert_eq!(records.rows().codes(2)[0], 1, "a missing job is a level");
+    assert_eq!((unmatched.missing_total(), unmatched.unseen_total()), (1, 0));
+    let groups = evaluation_groups(&data, data.rows(), &schema).unwrap();
+    assert_eq!(groups.classes, [0, 1, 0, 1, steffle::record::MISSING_CLASS]);
+}
+
+#[test]
+fn several_sensitive_columns_form_their_product() {
+    let recipe = Recipe { missing: Missing::Category, ..Recipe::new("hired", &["sex", "race"]) };
+    let data = bind(PEOPLE, recipe).unwrap();
+    let schema = schema(&data);
+    assert_eq!(schema.classes(), ["f x x", "f x y", "m x x", "m x y"]);
+    assert!(schema.feature_names().iter().all(|name| !name.starts_with("race")));
+    let groups = evaluation_groups(&data, data.rows(), &schema).unwrap();
+    assert_eq!(groups.classes, [0, 3, 1, 2, steffle::record::MISSING_CLASS]);
+}
+
+#[test]
+fn unknown_columns_and_clashing_roles_are_refused() {
+    let with = |change: &dyn Fn(&mut Recipe)| {
+        let mut recipe = recipe();
+        change(&mut recipe);
+        bind(PEOPLE, recipe).unwrap_err()
+    };
+    let unknown = |error: &Error, name: &str| {
+        assert!(
+            matches!(error, Error::UnknownColumn { column, known, .. }
+            if column == name && known.len() == 7),
+            "{error}"
+        );
+    };
+    let zzz = || Some("zzz".to_owned());
+    unknown(&with(&|recipe| recipe.label = "zzz".to_owned()), "zzz");
+    unknown(&with(&|recipe| recipe.sensitive.push("zzz".to_owned())), "zzz");
+    unknown(&with(&|recipe| recipe.drop.push("zzz".to_owned())), "zzz");
+    unknown(&with(&|recipe| recipe.categorical.push("zzz".to_owned())), "zzz");
+    unknown(&with(&|recipe| recipe.partition_by = zzz()), "zzz");
+    unknown(&with(&|recipe| recipe.stratum = zzz()), "zzz");
+    unknown(&with(&|recipe| recipe.unit = zzz()), "zzz");
+    unknown(&with(&|recipe| recipe.record_id = zzz()), "zzz");
+    let clash = |error: Error| matches!(error, Error::TwoRoles { .. });
+    assert!(clash(with(&|recipe| recipe.sensitive = vec!["hired".to_owned()])));
+    assert!(clash(with(&|recipe| recipe.drop.push("hired".to_owned()))));
+    assert!(clash(with(&|recipe| recipe.stratum = Some("sex".to_owned()))));
+    assert!(clash(with(&|recipe| recipe.unit = Some("sex".to_owned()))));
+    assert!(matches!(with(&|recipe| recipe.sensitive.clear()), Error::NoSensitive));
+    assert!(matches!(with(&|recipe| recipe.threshold = Some(1.0)), Error::Threshold { .. }));
+    let all = ["name", "age", "job", "race"].map(str::to_owned).to_vec();
+    assert!(matches!(with(&|recipe| recipe.drop.clone_from(&all)), Error::NoFeatures));
+}
+
+#[test]
+fn a_table_without_complete_rows_says_which_columns_are_to_blame() {
+    let error = bind("a,b,y,s\n1,,0,f\n,2,1,m\n", Recipe::new("y", &["s"])).unwrap_err();
+    let expected = "no rows left: 2 rows read, 2 of them incomplete \
+                    (missing values: `a: 1`, `b: 1`)";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn ids_may_be_text_but_not_missing_twice_or_fractional() {
+    let by = |text: &str| bind(text, Recipe::new("y", &["s"])).map(|data| data.ids(data.rows()));
+    let text = by("record_id,x,y,s\nP-1,1,0,f\nP-2,2,1,m\n17,3,1,m\n").unwrap();
+    assert!(text[0] != text[1] && text[0] >> 63 == 1);
+    assert_eq!(text[2], 17);
+    let refused =
+        ["1,1,0,f\n1,2,1,m\n", "1.5,1,0,f\n2,2,1,m\n", "-1,1,0,f\n2,2,1,m\n", ",1,0,f\n2,2,1,m\n"];
+    for rows in refused {
+        let error = by(&format!("record_id,x,y,s\n{rows}")).unwrap_err();
+        assert!(matches!(error, Error::Id { .. }), "{error}");
+    }
+}
+
+#[test]
+fn units_are_no_features_and_must_be_there() {
+    let recipe = Recipe { unit: Some("who".to_owned()), ..Recipe::new("y", &["s"]) };
+    let text = "who,x,y,s\na,1,0,f\nb,2,1,m\na,3,1,f\n";
+    let data = bind(text, recipe.clone()).unwrap();
+    assert_eq!(data.units(), Some(&[0, 1, 0][..]));
+    assert_eq!(data.largest_unit(data.rows()), 2);
+    assert_eq!(data.largest_unit(&[0, 1]), 1);
+    let schema = schema(&data);
+    assert_eq!(schema.feature_names(), ["x"]);
+    assert!(crate::attributes(&data, data.rows(), &schema).is_ok());
+    // One person with two values of s has no single value to protect.
+    let data = bind(&text.replace("3,1,f", "3,1,m"), recipe.clone()).unwrap();
+    assert!(matches!(
+        crate::attributes(&data, data.rows(), &schema),
+        Err(Error::Id { row: 3, .. })
+    ));
+    let missing = bind(&text.replace("b,2", ",2"), recipe).unwrap_err();
+    assert!(matches!(missing, Error::Id { row: 2, .. }));
+}
+
+#[test]
+fn evaluation_reads_only_what_the_schema_needs() {
+    let recipe = Recipe { stratum: Some("race".to_owned()), ..recipe() };
+    let data = bind(PEOPLE, recipe).unwrap();
+    let schema = schema(&data);
+    let scratch = Scratch::new();
+    // Other columns, another order, numbers with a fraction, a category nobody knows.
+    let path = scratch.file(
+        "new.csv",
+        "hired,sex,extra,job,age,race\nno,m,1,baker,33.0,x\nyes,f,2,cook,44,x\nyes,f,2,cook,,x\n",
+    );
+    let evaluation = Dataset::for_evaluation(&path, &schema).unwrap();
+    assert_eq!(evaluation.rows(), [0, 1]);
+    let encoded = encode(&evaluation, evaluation.rows(), &schema).unwrap();
+    assert_eq!(encoded.records.labels(), [0, 1]);
+    assert_eq!(encoded.unmatched.unseen.get("job"), Some(&1));
+    assert_eq!(encoded.records.rows().codes(0)[0], schema.layout().absent());
+    let label = scratch.file("label.csv", "hired,sex,job,age,race\nmaybe,m,cook,3,x\n");
+    let data = Dataset::for_evaluation(&label, &schema).unwrap();
+    assert!(matches!(encode(&data, data.rows(), &schema), Err(Error::Unagreed { row: 1, .. })));
+    let group = scratch.file("group.csv", "hired,sex,job,age,race\nno,q,cook,3,x\n");
+    let data = Dataset::for_evaluation(&group, &schema).unwrap();
+    let error = evaluation_groups(&data, data.rows(), &schema).unwrap_err().to_string();
+    assert_eq!(error, "row 1: the value of `sex` is not among the agreed `f`, `m`");
+    let column = scratch.file("column.csv", "hired,sex,job,race\nno,m,cook,x\n");
+    assert!(matches!(
+        Dataset::for_evaluation(&column, &schema),
+        Err(Error::UnknownColumn { column, .. }) if column == "age"
+    ));
+}

@@ -2,14 +2,14 @@
 
 mod encode;
 mod groups;
+mod hash;
 mod summary;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use steffle::record::Layout;
 
 use crate::Error;
-use crate::recipe::{Missing, Recipe};
+use crate::recipe::Recipe;
 use crate::table::{Columns, Kind, level_order};
 
 pub use encode::{Encoded, Unmatched, encode, encode_features};
@@ -21,7 +21,7 @@ const MOST_CLASSES: usize = 1000;
 /// Levels of one feature beyond this are a sign of names or ids.
 const MOST_LEVELS: usize = 1 << 16;
 /// Stands between the parts of a class of several sensitive columns.
-const PRODUCT: &str = " x ";
+pub(crate) const PRODUCT: &str = " x ";
 /// The level of a missing value where missing values are kept.
 pub(crate) const MISSING_NAME: &str = "(missing)";
 
@@ -213,46 +213,6 @@ impl Schema {
         recipe.merges.retain(|name, _| is_read(name));
         recipe
     }
-
-    /// SHA-256 over a canonical form: equal for equal agreements, on every machine.
-    pub fn hash(&self) -> [u8; 32] {
-        let mut hasher = Sha256::new();
-        let mut put = |bytes: &[u8]| {
-            hasher.update((bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        put(b"steffle schema 1");
-        let recipe = self.recipe();
-        put(recipe.label.as_bytes());
-        put_all(&mut put, &self.0.labels);
-        put(&self.0.favourable.to_le_bytes());
-        put(&recipe.threshold.map_or([0; 8], |value| value.to_bits().to_le_bytes()));
-        put_all(&mut put, &recipe.sensitive);
-        put_all(&mut put, &self.0.classes);
-        put(recipe.stratum.as_deref().unwrap_or_default().as_bytes());
-        put_all(&mut put, &self.0.strata);
-        put(recipe.unit.as_deref().unwrap_or_default().as_bytes());
-        put(&[u8::from(recipe.missing == Missing::Category)]);
-        put(&(self.0.numeric.len() as u64).to_le_bytes());
-        for column in &self.0.numeric {
-            put(column.name.as_bytes());
-            put(&column.centre.to_bits().to_le_bytes());
-            put(&column.scale.to_bits().to_le_bytes());
-        }
-        put(&(self.0.categorical.len() as u64).to_le_bytes());
-        for column in &self.0.categorical {
-            put(column.name.as_bytes());
-            put_all(&mut put, &column.levels);
-        }
-        put(&(recipe.merges.len() as u64).to_le_bytes());
-        for (column, names) in &recipe.merges {
-            put(column.as_bytes());
-            let flat: Vec<String> =
-                names.iter().flat_map(|(old, new)| [old.clone(), new.clone()]).collect();
-            put_all(&mut put, &flat);
-        }
-        hasher.finalize().into()
-    }
 }
 
 /// A schema from storage is checked before anything is computed with it.
@@ -292,13 +252,6 @@ impl From<Schema> for Agreed {
     }
 }
 
-fn put_all(put: &mut impl FnMut(&[u8]), names: &[String]) {
-    put(&(names.len() as u64).to_le_bytes());
-    for name in names {
-        put(name.as_bytes());
-    }
-}
-
 fn sorted<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
     let mut names: Vec<String> = names.into_iter().cloned().collect();
     names.sort_by(|a, b| level_order(a, b));
@@ -319,7 +272,7 @@ fn too_many(role: &'static str, column: &str, found: usize, limit: usize) -> Err
     Error::TooManyClasses { role, column: column.to_owned(), found, limit }
 }
 
-fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Error> {
+pub(crate) fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Error> {
     let Some(given) = &recipe.favourable else {
         return Ok(labels.len() as u16 - 1);
     };

@@ -87,20 +87,28 @@ pub struct Summary {
 impl Summary {
     /// The summary of a silo whose training rows are given.
     pub fn of(data: &Dataset, training: &[u32]) -> Self {
-        let rows = data.rows();
-        let kept = data.recipe().missing == Missing::Category;
-        let names = |text: &Categories, missing| level_names(text, rows, missing);
         let cells =
             |numbers: &[f64]| Moments::of(training.iter().map(|&row| numbers[row as usize]));
         Self {
             rows: training.len() as u64,
-            labels: data.label().map(|text| names(text, false)).unwrap_or_default(),
-            sensitive: data.sensitive().map(|text| names(text, false)).collect(),
-            strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
             numeric: data
                 .numeric()
                 .map(|(name, numbers)| (name.to_owned(), cells(numbers)))
                 .collect(),
+            ..data.names().clone()
+        }
+    }
+
+    /// The names in all usable rows, and nothing about any number.
+    pub(crate) fn names(data: &Dataset) -> Self {
+        let kept = data.recipe().missing == Missing::Category;
+        let names = |text: &Categories, missing| level_names(text, data.rows(), missing);
+        Self {
+            rows: 0,
+            labels: data.label().map(|text| names(text, false)).unwrap_or_default(),
+            sensitive: data.sensitive().map(|text| names(text, false)).collect(),
+            strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
+            numeric: Vec::new(),
             categorical: data
                 .categorical()
                 .map(|(name, text)| (name.to_owned(), names(text, kept)))
@@ -132,6 +140,17 @@ impl Summary {
             }
         }
         Ok(())
+    }
+
+    /// Features after encoding.
+    pub fn features(&self) -> usize {
+        let levels: usize = self.categorical.iter().map(|(_, levels)| levels.len()).sum();
+        self.numeric.len() + levels
+    }
+
+    /// Labels in the order of their numbers.
+    pub fn sorted_labels(&self) -> Vec<String> {
+        super::sorted(&self.labels)
     }
 
     fn check_same_columns(&self, other: &Self) -> Result<(), Error> {

@@ -15,25 +15,30 @@ pub(super) enum Misfit {
 /// A column under construction.
 pub(super) enum Builder {
     Numbers(Vec<f64>),
-    Text { text: Categories, known: HashMap<String, u32>, numbers: HashMap<u64, u32> },
+    Text(TextBuilder),
+}
+
+/// Text under construction: the levels, and how to find the code of one.
+#[derive(Default)]
+pub(super) struct TextBuilder {
+    text: Categories,
+    known: HashMap<String, u32>,
+    numbers: HashMap<u64, u32>,
+    recent: Recent,
 }
 
 impl Builder {
     pub(super) fn new(kind: Kind) -> Self {
         match kind {
             Kind::Number => Self::Numbers(Vec::new()),
-            Kind::Text => Self::Text {
-                text: Categories::default(),
-                known: HashMap::new(),
-                numbers: HashMap::new(),
-            },
+            Kind::Text => Self::Text(TextBuilder::default()),
         }
     }
 
     pub(super) fn push_missing(&mut self) {
         match self {
             Self::Numbers(numbers) => numbers.push(f64::NAN),
-            Self::Text { text, .. } => text.codes.push(MISSING_LEVEL),
+            Self::Text(column) => column.text.codes.push(MISSING_LEVEL),
         }
     }
 
@@ -43,30 +48,16 @@ impl Builder {
         }
         match self {
             Self::Numbers(numbers) => numbers.push(number),
-            Self::Text { text, known, numbers } => {
-                let code = *numbers
-                    .entry((number + 0.0).to_bits())
-                    .or_insert_with(|| intern(&number_level(number), known, &mut text.levels));
-                text.codes.push(code);
-            }
+            Self::Text(column) => column.push_number(number),
         }
         Ok(())
     }
 
     pub(super) fn push_text(&mut self, cell: &str) -> Result<(), Misfit> {
-        if is_missing(cell) {
-            self.push_missing();
-            return Ok(());
-        }
         match self {
-            Self::Numbers(_) => match cell.parse() {
-                Ok(number) => self.push_number(number)?,
-                Err(_) => return Err(Misfit::NotANumber),
-            },
-            Self::Text { text, known, .. } => {
-                let code = intern(whole_number(cell), known, &mut text.levels);
-                text.codes.push(code);
-            }
+            _ if is_missing(cell) => self.push_missing(),
+            Self::Numbers(_) => self.push_number(cell.parse().map_err(|_| Misfit::NotANumber)?)?,
+            Self::Text(column) => column.push(cell),
         }
         Ok(())
     }
@@ -74,24 +65,81 @@ impl Builder {
     pub(super) fn finish(self) -> Column {
         match self {
             Self::Numbers(numbers) => Column::Numbers(numbers),
-            Self::Text { text, .. } => Column::Text(text),
+            Self::Text(column) => Column::Text(column.text),
         }
+    }
+}
+
+impl TextBuilder {
+    fn push(&mut self, cell: &str) {
+        let code = self.recent.find(cell).unwrap_or_else(|| {
+            let code = self.intern(whole_number(cell));
+            self.recent.remember(cell, code);
+            code
+        });
+        self.text.codes.push(code);
+    }
+
+    fn push_number(&mut self, number: f64) {
+        // Adding zero turns -0 into 0, which has the same name.
+        let key = (number + 0.0).to_bits();
+        let code = self.numbers.get(&key).copied().unwrap_or_else(|| {
+            let code = self.intern(&number_level(number));
+            self.numbers.insert(key, code);
+            code
+        });
+        self.text.codes.push(code);
+    }
+
+    fn intern(&mut self, level: &str) -> u32 {
+        if let Some(&code) = self.known.get(level) {
+            return code;
+        }
+        let code = self.text.levels.len() as u32;
+        self.text.levels.push(level.to_owned());
+        self.known.insert(level.to_owned(), code);
+        code
+    }
+}
+
+/// Cells seen lately, found without hashing them: most columns have few levels, and this is the
+/// hot spot of reading a file.
+struct Recent(Vec<(String, u32)>);
+
+impl Recent {
+    fn slot(cell: &str) -> usize {
+        let bytes = cell.as_bytes();
+        let at = |place: usize| usize::from(bytes.get(place).copied().unwrap_or_default());
+        (at(0)
+            ^ at(bytes.len() / 2) << 1
+            ^ at(bytes.len().saturating_sub(1)) << 2
+            ^ bytes.len() << 4)
+            % 256
+    }
+
+    fn find(&self, cell: &str) -> Option<u32> {
+        let (known, code) = &self.0[Self::slot(cell)];
+        (known == cell).then_some(*code)
+    }
+
+    fn remember(&mut self, cell: &str, code: u32) {
+        let slot = &mut self.0[Self::slot(cell)];
+        slot.0.clear();
+        slot.0.push_str(cell);
+        slot.1 = code;
+    }
+}
+
+/// Empty slots hold the empty cell, which is missing and never looked up.
+impl Default for Recent {
+    fn default() -> Self {
+        Self(vec![(String::new(), 0); 256])
     }
 }
 
 /// The spellings of a missing value, in every file.
 pub(super) fn is_missing(cell: &str) -> bool {
     matches!(cell, "" | "?" | "NA")
-}
-
-fn intern(level: &str, known: &mut HashMap<String, u32>, levels: &mut Vec<String>) -> u32 {
-    if let Some(&code) = known.get(level) {
-        return code;
-    }
-    let code = levels.len() as u32;
-    levels.push(level.to_owned());
-    known.insert(level.to_owned(), code);
-    code
 }
 
 /// `3.0` is the level `3`: tools write whole numbers with a fraction as soon as one is missing,

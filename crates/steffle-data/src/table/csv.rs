@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use csv::{ByteRecord, ReaderBuilder, Trim};
+use csv::{ByteRecord, ReaderBuilder};
 
 use super::Table;
 use super::builder::{Builder, Misfit, is_missing};
@@ -76,11 +76,7 @@ impl<R: Read + Seek> CsvReader<R> {
 }
 
 fn open<R: Read>(delimiter: u8, source: R) -> csv::Reader<R> {
-    ReaderBuilder::new()
-        .delimiter(delimiter)
-        .trim(Trim::All)
-        .buffer_capacity(1 << 18)
-        .from_reader(source)
+    ReaderBuilder::new().delimiter(delimiter).buffer_capacity(1 << 18).from_reader(source)
 }
 
 fn header<R: Read>(origin: &str, reader: &mut csv::Reader<R>) -> Result<Vec<String>, Error> {
@@ -90,7 +86,7 @@ fn header<R: Read>(origin: &str, reader: &mut csv::Reader<R>) -> Result<Vec<Stri
     }
     header
         .iter()
-        .map(|name| std::str::from_utf8(name).map(str::to_owned))
+        .map(|name| std::str::from_utf8(name.trim_ascii()).map(str::to_owned))
         .collect::<Result<_, _>>()
         .map_err(|_| Error::Csv {
             origin: origin.to_owned(),
@@ -122,7 +118,8 @@ fn cell<'r>(
     record: &'r ByteRecord,
     at: usize,
 ) -> Result<&'r str, Error> {
-    std::str::from_utf8(record.get(at).unwrap_or_default()).map_err(|_| Error::Csv {
+    let bytes = record.get(at).unwrap_or_default().trim_ascii();
+    std::str::from_utf8(bytes).map_err(|_| Error::Csv {
         origin: origin.to_owned(),
         line: record.position().map_or(0, csv::Position::line),
         message: format!("column `{column}` is not UTF-8 text; save the file as UTF-8"),

@@ -2,6 +2,7 @@
 
 mod builder;
 mod categories;
+mod contain;
 mod csv;
 mod parquet;
 mod reader;
@@ -14,6 +15,7 @@ use crate::Error;
 pub(crate) use categories::level_order;
 pub use categories::{Categories, MISSING_LEVEL};
 pub use reader::{Columns, Kind, Reader, read, read_parquet_bytes};
+pub(crate) use write::temporary_beside;
 pub use write::{write, write_atomically};
 
 /// A column of a [`Table`].
@@ -113,6 +115,11 @@ impl Table {
     /// The place of the first row in its file, when the table is a chunk of one.
     pub fn first_row(&self) -> u64 {
         self.first_row
+    }
+
+    /// The places of the rows in their file.
+    pub(crate) fn row_numbers(&self) -> std::ops::Range<u64> {
+        self.first_row..self.first_row + self.rows as u64
     }
 
     /// Column names, in the order of the file.

@@ -1,16 +1,15 @@
 //! Parquet files, column by column, without Arrow.
 
-use std::fs::File;
-
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::Table;
 use super::builder::{Builder, Misfit};
+use super::contain::contain;
 use super::reader::{Columns, Kind};
 use crate::Error;
 
@@ -30,17 +29,13 @@ pub(super) struct ParquetReader {
 }
 
 impl ParquetReader {
-    pub(super) fn new(origin: String, file: File, columns: &Columns) -> Result<Self, Error> {
-        let file = SerializedFileReader::new(file).map_err(|error| failure(&origin, &error))?;
-        Self::start(origin, Box::new(file), columns)
-    }
-
-    pub(super) fn from_bytes(
+    /// Opens a file, or bytes that are one.
+    pub(super) fn new<R: ChunkReader + 'static>(
         origin: String,
-        bytes: &'static [u8],
+        source: R,
         columns: &Columns,
     ) -> Result<Self, Error> {
-        let file = SerializedFileReader::new(bytes::Bytes::from_static(bytes));
+        let file = guarded(&origin, || SerializedFileReader::new(source))?;
         let file = file.map_err(|error| failure(&origin, &error))?;
         Self::start(origin, Box::new(file), columns)
     }
@@ -69,8 +64,17 @@ impl ParquetReader {
         })
     }
 
-    /// The next rows, at most `limit` of them.
+    /// The next rows, at most `limit` of them. After an error there is nothing more to read.
     pub(super) fn next_chunk(&mut self, limit: usize) -> Result<Table, Error> {
+        let origin = self.origin.clone();
+        let outcome = guarded(&origin, || self.decode(limit)).flatten();
+        if outcome.is_err() {
+            (self.next_group, self.left_in_group) = (usize::MAX, 0);
+        }
+        outcome
+    }
+
+    fn decode(&mut self, limit: usize) -> Result<Table, Error> {
         let first = self.next_row;
         let mut builders: Vec<Builder> =
             self.chosen.iter().map(|(_, kind)| Builder::new(*kind)).collect();
@@ -234,7 +238,7 @@ fn number(builder: &mut Builder, value: f64) -> Result<(), Problem> {
 
 fn text(builder: &mut Builder, value: &str) -> Result<(), Problem> {
     let problem = |misfit| Problem::Cell { offset: 0, misfit, value: value.to_owned() };
-    builder.push_text(value.trim()).map_err(problem)
+    builder.push_text(value.trim_ascii()).map_err(problem)
 }
 
 /// What a column holds, or none if it has no meaning here.
@@ -263,6 +267,16 @@ fn describe_type(column: &ColumnDescriptor) -> String {
     format!("{}", column.physical_type())
 }
 
+fn guarded<T>(origin: &str, work: impl FnOnce() -> T) -> Result<T, Error> {
+    contain(work).ok_or_else(|| Error::Parquet {
+        origin: origin.to_owned(),
+        message: "its pages contradict each other; the file is damaged".to_owned(),
+    })
+}
+
 fn failure(origin: &str, error: &ParquetError) -> Error {
     Error::Parquet { origin: origin.to_owned(), message: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -126,7 +126,8 @@ pub fn read_parquet_bytes(
     bytes: &'static [u8],
     columns: &Columns,
 ) -> Result<Table, Error> {
-    ParquetReader::from_bytes(origin.to_owned(), bytes, columns)?.next_chunk(usize::MAX)
+    let bytes = bytes::Bytes::from_static(bytes);
+    ParquetReader::new(origin.to_owned(), bytes, columns)?.next_chunk(usize::MAX)
 }
 
 /// What the extension of a file name promises.

@@ -53,13 +53,23 @@ pub fn write_atomically(
         fill(&mut buffered)?;
         let file = buffered.into_inner().map_err(|error| fail(error.into_error()))?;
         file.sync_all().map_err(fail)?;
-        fs::rename(&temporary, path).map_err(fail)
+        fs::rename(&temporary, path).map_err(fail)?;
+        sync_directory(path);
+        Ok(())
     })();
     if outcome.is_err() {
         // The first error is the one to report.
         let _ = fs::remove_file(&temporary);
     }
     outcome
+}
+
+/// Makes a new name durable, where the system lets directories be synced.
+fn sync_directory(path: &Path) {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Ok(directory) = File::open(directory.unwrap_or(Path::new("."))) {
+        let _ = directory.sync_all();
+    }
 }
 
 /// A name in the same directory that no other process uses.

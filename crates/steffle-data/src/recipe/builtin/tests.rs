@@ -52,3 +52,41 @@ fn shipped_files_are_the_stated_ones() {
         assert_eq!(Some(digest.as_str()), builtin.sha256, "{}", builtin.name);
     }
 }
+
+/// Rows in the columns of `adult_reconstruction.csv`; the people are invented.
+const RETIRED: &str = "\
+hours-per-week,age,capital-gain,capital-loss,workclass,education,education-num,marital-status,\
+relationship,race,gender,native-country,income,occupation
+20,40,0,0,Private,HS-grad,9,Married-civ-spouse,Husband,White,Male,United-States,15000,Sales
+40,51,0,1902,Private,Masters,14,Divorced,Not-in-family,Black,Female,United-States,50000,Tech-support
+45,33,7688,0,Local-gov,Bachelors,13,Never-married,Not-in-family,White,Female,Canada,50001,Sales
+38,29,0,0,?,Some-college,10,Never-married,Own-child,White,Male,United-States,72000,?
+60,62,99999,0,Self-emp-inc,Doctorate,16,Married-civ-spouse,Husband,White,Male,?,182000,Sales
+50,45,0,0,Private,Bachelors,13,Married-civ-spouse,Husband,White,Male,United-States,90000.5,Sales
+";
+
+#[test]
+fn retired_adult_is_cut_at_fifty_thousand_dollars() {
+    let scratch = crate::scratch::Scratch::new();
+    let path = scratch.file("adult_reconstruction.csv", RETIRED);
+    let source = Source::parse("retired-adult", Some(&path)).unwrap();
+    let recipe = source.recipe().unwrap();
+    let data = Dataset::new(source.read(&recipe).unwrap(), recipe).unwrap();
+    assert_eq!(data.rows(), [0, 1, 2, 5]);
+    let schema = schema(&data);
+    assert_eq!(schema.labels(), ["<=50000", ">50000"]);
+    assert_eq!(schema.favourable(), 1);
+    assert_eq!(schema.classes(), ["Female", "Male"]);
+    assert_eq!(schema.layout().numeric, 5);
+    let records = encode(&data, data.rows(), &schema).unwrap().records;
+    assert_eq!(records.labels(), [0, 0, 1, 1]);
+    assert_eq!(data.recipe().partition_by.as_deref(), Some("age"));
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_known_ones() {
+    let message = |name: &str| Source::parse(name, None).unwrap_err().to_string();
+    assert!(message("adlut").contains("`adult`, `credit-card`, `retired-adult`"));
+    assert!(message("retired-adult").contains("--path"));
+    assert!(matches!(Source::parse("people.csv", None), Ok(Source::File(_))));
+}

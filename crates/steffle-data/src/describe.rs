@@ -1,0 +1,170 @@
+//! What is in a table, for people who look before they train.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::Error;
+use crate::dataset::Dataset;
+use crate::recipe::Recipe;
+use crate::schema::{MISSING_NAME, PRODUCT, Summary, favourable};
+use crate::table::{Column, Table, level_order};
+
+/// A description of a table, and of its meaning where that is known.
+///
+/// It counts sensitive values exactly: it is for the eyes of those who hold them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Description {
+    /// The data set or file.
+    pub name: String,
+    /// Rows in the file.
+    pub rows: usize,
+    /// Columns in the order of the file.
+    pub columns: Vec<ColumnDescription>,
+    /// What the recipe makes of them, if there is one.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Meaning>,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnDescription {
+    /// Its name.
+    pub name: String,
+    /// `number` or `text`, as read.
+    pub kind: &'static str,
+    /// Rows without a value.
+    pub missing: usize,
+    /// Different values, of a column of text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<usize>,
+    /// Smallest and largest value, of a column of numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+}
+
+/// A data set as training would see it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Meaning {
+    /// Rows that training can use.
+    pub usable_rows: usize,
+    /// Features after encoding.
+    pub features: usize,
+    /// The label column.
+    pub label: String,
+    /// The favourable label.
+    pub favourable: String,
+    /// The labels and how many usable rows have each.
+    pub labels: Vec<Share>,
+    /// The sensitive columns.
+    pub sensitive: Vec<String>,
+    /// The sensitive classes that occur.
+    pub groups: Vec<Group>,
+}
+
+/// A label.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Share {
+    /// Its name.
+    pub name: String,
+    /// Rows that have it.
+    pub rows: usize,
+    /// The same as a fraction of the usable rows.
+    pub share: f64,
+}
+
+/// A sensitive class.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Rows of the class.
+    pub rows: usize,
+    /// The same as a fraction of the usable rows.
+    pub share: f64,
+    /// The fraction of its rows with the favourable label.
+    pub favourable_rate: f64,
+}
+
+/// Describes a table; without a recipe only its columns.
+///
+/// ```
+/// use steffle_data::{Source, describe};
+/// let source = Source::parse("adult", None)?;
+/// let recipe = source.recipe().expect("a named data set has one");
+/// let description = describe("adult", source.read(&recipe)?, Some(&recipe))?;
+/// let meaning = description.meaning.expect("a recipe was given");
+/// assert_eq!((description.rows, meaning.usable_rows, meaning.features), (48_842, 45_222, 102));
+/// # Ok::<(), steffle_data::Error>(())
+/// ```
+pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Description, Error> {
+    let (name, rows) = (name.to_owned(), table.rows());
+    let columns = table.names().iter().zip(table.columns()).map(describe_column).collect();
+    let meaning = match recipe {
+        Some(recipe) => Some(describe_meaning(&Dataset::new(table, recipe.clone())?)?),
+        None => None,
+    };
+    Ok(Description { name, rows, columns, meaning })
+}
+
+fn describe_column((name, column): (&String, &Column)) -> ColumnDescription {
+    let (kind, levels, range) = match column {
+        Column::Text(text) => ("text", Some(text.levels.len()), None),
+        Column::Numbers(numbers) => {
+            let present = numbers.iter().copied().filter(|number| !number.is_nan());
+            let bounds = present.fold(None, |bounds: Option<[f64; 2]>, number| {
+                let [low, high] = bounds.unwrap_or([number; 2]);
+                Some([low.min(number), high.max(number)])
+            });
+            ("number", None, bounds)
+        }
+    };
+    ColumnDescription { name: name.clone(), kind, missing: column.missing(), levels, range }
+}
+
+fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
+    let recipe = data.recipe();
+    let summary = Summary::of(data, data.rows());
+    let labels = summary.sorted_labels();
+    let favourable = labels[usize::from(favourable(recipe, &labels)?)].clone();
+    let mut label_rows: HashMap<&str, usize> = HashMap::new();
+    let mut groups: HashMap<String, (usize, usize)> = HashMap::new();
+    for &row in data.rows() {
+        let row = row as usize;
+        let label = data.label().and_then(|text| text.level(row)).unwrap_or_default();
+        *label_rows.entry(label).or_default() += 1;
+        let levels: Option<Vec<&str>> = data.sensitive().map(|text| text.level(row)).collect();
+        let class = levels.map_or_else(|| MISSING_NAME.to_owned(), |levels| levels.join(PRODUCT));
+        let (rows, wanted) = groups.entry(class).or_default();
+        *rows += 1;
+        *wanted += usize::from(label == favourable);
+    }
+    let usable_rows = data.rows().len();
+    let share = |rows: usize| rows as f64 / usable_rows as f64;
+    let shares = labels.iter().map(|name| {
+        let rows = label_rows.get(name.as_str()).copied().unwrap_or(0);
+        Share { name: name.clone(), rows, share: share(rows) }
+    });
+    let mut groups: Vec<Group> = groups
+        .into_iter()
+        .map(|(name, (rows, wanted))| Group {
+            name,
+            rows,
+            share: share(rows),
+            favourable_rate: wanted as f64 / rows as f64,
+        })
+        .collect();
+    groups.sort_by(|a, b| level_order(&a.name, &b.name));
+    Ok(Meaning {
+        usable_rows,
+        features: summary.features(),
+        label: recipe.label.clone(),
+        favourable,
+        labels: shares.collect(),
+        sensitive: recipe.sensitive.clone(),
+        groups,
+    })
+}
+
+#[cfg(test)]
+mod tests;
