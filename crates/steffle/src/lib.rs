@@ -7,6 +7,7 @@
 pub mod division;
 pub mod driver;
 pub mod fairness;
+pub mod metrics;
 pub mod model;
 pub mod noise;
 pub mod protocol;

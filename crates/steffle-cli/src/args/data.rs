@@ -1,0 +1,136 @@
+//! What was typed about data: shared by `train`, `data describe` and `data partition`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde::{Deserialize, Serialize};
+
+use super::super::config::overlay;
+
+/// Work with data.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// List the data sets that have a name
+    #[command(after_help = "Example:\n  steffle data list --json")]
+    List,
+    Describe(DescribeArgs),
+    Partition(PartitionArgs),
+}
+
+/// Count rows, missing values, classes, and label rates per group
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle data describe adult
+  steffle data describe hiring.csv --label hired --sensitive gender --sensitive race")]
+pub(crate) struct DescribeArgs {
+    /// A data set's name or a file (.csv, .tsv, .parquet)
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) data: String,
+    #[command(flatten)]
+    pub(crate) meaning: DataArgs,
+}
+
+/// Cut data into silos (Algorithm 3 of the paper) and write one set of files per silo
+///
+/// Takes a quarter of the rows as a test file and writes, per silo, one file; or with `--split` a
+/// records file without the sensitive columns and an attributes file with nothing else, keyed by
+/// record id. `job.toml` names the files and what their columns mean; `train --data` takes it.
+/// The directory appears when it is complete.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle data partition adult --silos 3 --heterogeneity 0.75 --out silos
+  steffle train --data silos/job.toml
+  steffle data partition adult --split --holders 1 --out banks-and-census")]
+pub(crate) struct PartitionArgs {
+    /// A data set's name or a file (.csv, .tsv, .parquet)
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) data: String,
+    #[command(flatten)]
+    pub(crate) meaning: DataArgs,
+    #[command(flatten)]
+    pub(crate) cut: CutArgs,
+    /// Write records and attributes apart
+    #[arg(long)]
+    pub(crate) split: bool,
+    /// Attributes holders with a cut of their own; implies --split [default: the silos]
+    #[arg(long, value_name = "N")]
+    pub(crate) holders: Option<usize>,
+    /// Kind of the files to write
+    #[arg(long, value_name = "KIND", default_value = "csv", value_parser = ["csv", "parquet"])]
+    pub(crate) format: String,
+    /// The directory to create
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// What the columns mean.
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Data")]
+pub(crate) struct DataArgs {
+    /// The file of a named data set that is not shipped (retired-adult)
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<PathBuf>,
+    /// The column to predict
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
+    /// A sensitive column; several (repeat the flag) form their product
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sensitive: Vec<String>,
+    /// The label people want to get [default: the last one in order]
+    #[arg(long, value_name = "LABEL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) favourable: Option<String>,
+    /// A column that is not a feature (repeat the flag for more)
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) drop: Vec<String>,
+    /// A column of categories that look like numbers (repeat the flag for more)
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) categorical: Vec<String>,
+    /// Rows with missing values: leave them out, or make missing a category [default: drop]
+    #[arg(long, value_name = "HOW", value_parser = ["drop", "category"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) missing: Option<String>,
+    /// The column that names the person a row is about [default: every row is a person]
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unit: Option<String>,
+}
+
+/// How rows are cut into silos.
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Silos")]
+pub(crate) struct CutArgs {
+    /// Number of silos [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) silos: Option<usize>,
+    /// From 0 (silos alike) to 1 (sorted by --partition-by) [default: 0]
+    #[arg(long, value_name = "H", allow_negative_numbers = true)]
+    pub(crate) heterogeneity: Option<f64>,
+    /// The column that makes silos differ [default: age for the named data sets]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) partition_by: Option<String>,
+    /// Seed of the split, the silos, the batches and simulated noise [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl DataArgs {
+    /// These settings, and `below` where these say nothing.
+    pub(crate) fn over(self, below: Self) -> Self {
+        overlay!(self, below; path, label, sensitive, favourable, drop, categorical, missing, unit)
+    }
+}
+
+impl CutArgs {
+    /// These settings, and `below` where these say nothing.
+    pub(crate) fn over(self, below: Self) -> Self {
+        overlay!(self, below; silos, heterogeneity, partition_by, seed)
+    }
+}

@@ -1,0 +1,112 @@
+//! What was typed. What it means is decided in [`crate::config`].
+
+mod data;
+mod train;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs};
+pub(crate) use train::{TrainArgs, TrainCommand};
+
+/// Trains one fair classifier across silos that may not share their records, and says exactly
+/// what privacy everybody was given.
+#[derive(Debug, Parser)]
+#[command(name = "steffle", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct GlobalArgs {
+    /// Print one JSON object on standard output; progress and messages go to standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to colour: NO_COLOR in the environment means never, unless this says always
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: clap::ColorChoice,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Train(Box<TrainCommand>),
+    Predict(PredictArgs),
+    Evaluate(EvaluateArgs),
+    /// List, describe and partition data
+    #[command(subcommand)]
+    Data(Box<DataCommand>),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  steffle completions bash > ~/.local/share/bash-completion/completions/steffle"
+    )]
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Predict labels for records, without the sensitive column
+///
+/// Reads the records in chunks, so their number does not matter, and writes CSV: one line per
+/// record with its id (the `record_id` column, or else the row number counted from 0), the
+/// label and a probability per label. A category that training never saw switches on no
+/// feature; such cells are counted and reported.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle predict runs/adult-1 applicants.csv
+  steffle predict runs/adult-1 applicants.parquet --output labels.csv --json")]
+pub(crate) struct PredictArgs {
+    /// A run directory written by `train`
+    pub(crate) run: PathBuf,
+    /// Records to predict (.csv, .tsv, .parquet)
+    pub(crate) file: PathBuf,
+    /// Where to write the CSV; it appears when it is complete [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Measure a model on labelled records, overall and per group, with intervals
+///
+/// The file needs the label and the sensitive columns that the model was trained with. Intervals
+/// are 95 % and come from resampling the records within each group; the AUC's is DeLong's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle evaluate runs/adult-1 held-out.csv
+  steffle evaluate runs/adult-1 held-out.csv --json | jq .demographic_parity")]
+pub(crate) struct EvaluateArgs {
+    /// A run directory written by `train`
+    pub(crate) run: PathBuf,
+    /// Labelled records (.csv, .tsv, .parquet)
+    pub(crate) file: PathBuf,
+    /// Bootstrap resamples behind the intervals
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) resamples: u32,
+    /// Seed of the resamples
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  steffle train                                   Adult, 3 silos, demographic parity
+  steffle train --data hiring.csv --label hired --sensitive gender --lambda 2
+  steffle predict runs/adult-1 applicants.csv
+  steffle data describe credit-card
+
+Exit status:
+  0    success
+  1    a bug in steffle
+  2    the command line is wrong
+  3    data, a configuration file or a run directory is wrong
+  4    a privacy budget does not allow it
+  5    an audit or a threshold failed
+  130  interrupted (Ctrl-C); nothing half-written is left
+
+Errors carry a stable code such as steffle::data::not_found. With --json they are also printed
+on standard output as {\"error\": {\"code\", \"message\", \"help\"}}.";

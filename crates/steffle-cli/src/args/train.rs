@@ -1,0 +1,149 @@
+//! What was typed after `steffle train`, or stands in its configuration file.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::{CutArgs, DataArgs};
+use crate::config::{BatchSize, overlay};
+
+/// Train a fair classifier across silos and write a run directory
+///
+/// Without arguments: the embedded Adult data, 3 silos, logistic regression, demographic parity.
+/// Prints test error and fairness gaps beside those of the unconstrained model, what privacy the
+/// settings give and to whom, and where the run directory is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle train
+  steffle train --lambda 5 --notion equalized-odds --silos 6 --heterogeneity 0.75
+  steffle train --data hiring.csv --label hired --sensitive gender --sensitive race
+  steffle train --mode paper --epsilon 3 --batch 256 --epochs 40
+  steffle train --config runs/adult-1/config.toml --lambda 0.5
+  steffle train --dry-run --json
+
+A configuration file is TOML; its keys are the long flags without dashes in front:
+  lambda = 2.0
+  sensitive = [\"sex\", \"race\"]
+Flags win over the file, the file over the defaults. A key that is no flag is an error.")]
+pub(crate) struct TrainCommand {
+    #[command(flatten)]
+    pub(crate) train: TrainArgs,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) cut: CutArgs,
+    /// Read settings from a TOML file; flags win
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the resolved plan and what it would cost, and compute nothing
+    #[arg(long, help_heading = "Run")]
+    pub(crate) dry_run: bool,
+    /// Replace an existing run directory
+    #[arg(long, help_heading = "Run")]
+    pub(crate) force: bool,
+}
+
+/// Settings of `train` that no other command has.
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Method")]
+pub(crate) struct TrainArgs {
+    /// adult, credit-card, retired-adult (with --path), a file (.csv, .tsv, .parquet), or a
+    /// job.toml that `data partition` wrote [default: adult]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Data")]
+    pub(crate) data: Option<String>,
+    /// Train from records files without sensitive columns, one per silo
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
+    pub(crate) records: Vec<PathBuf>,
+    /// The attributes files that go with --records, one per attributes holder
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
+    pub(crate) attributes: Vec<PathBuf>,
+    /// The test file that goes with --records
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub(crate) test: Option<PathBuf>,
+    /// Hold out this share of the training rows and report on them [default: 0]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
+    pub(crate) validation: Option<f64>,
+
+    /// steffle (Algorithm 1), or erm: federated training without fairness [default: steffle]
+    #[arg(long, value_name = "METHOD", value_parser = ["steffle", "erm"])]
+    pub(crate) method: Option<String>,
+    /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// demographic-parity, equalized-odds, equal-opportunity, conditional:COLUMN or none
+    /// [default: demographic-parity]
+    #[arg(long, value_name = "NOTION")]
+    pub(crate) notion: Option<String>,
+    /// Weight of fairness against accuracy, 0 or more [default: 1]
+    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
+    pub(crate) lambda: Option<f64>,
+
+    /// none (no noise, no claim), or paper (noise of Theorem 3.2) [default: none]
+    #[arg(long, value_name = "MODE", value_parser = ["none", "paper"], help_heading = "Privacy")]
+    pub(crate) mode: Option<String>,
+    /// Privacy parameter of each silo, above 0; needs --mode paper
+    #[arg(long, value_name = "E", allow_negative_numbers = true, help_heading = "Privacy")]
+    pub(crate) epsilon: Option<f64>,
+    /// Failure probability of the guarantee, between 0 and 1 [default: 1/(training rows)^2]
+    #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Privacy")]
+    pub(crate) delta: Option<f64>,
+    /// Bound L on each record's part of the theta message in --mode paper [default: 1]
+    #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Privacy")]
+    pub(crate) clip: Option<f64>,
+    /// Diameter D of the ball that holds the dual variable W in --mode paper [default: 3]
+    #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Privacy")]
+    pub(crate) diameter: Option<f64>,
+
+    /// Who holds what: one-silo, silos, central-attributes (one holder for all silos) or
+    /// general:Q (Q holders with a cut of their own) [default: silos]
+    #[arg(long, value_name = "WHO", help_heading = "Silos")]
+    pub(crate) centralisation: Option<String>,
+
+    /// Rounds of communication
+    #[arg(long, value_name = "N", conflicts_with = "epochs", help_heading = "Optimisation")]
+    pub(crate) rounds: Option<u32>,
+    /// Passes over the data, instead of --rounds [default: 40]
+    #[arg(long, value_name = "N", help_heading = "Optimisation")]
+    pub(crate) epochs: Option<u32>,
+    /// Records per silo and round [default: 256, or all of a smaller silo]
+    #[arg(long, value_name = "N|all", help_heading = "Optimisation")]
+    pub(crate) batch: Option<BatchSize>,
+    /// Step size of theta, decaying by 0.8 at every quarter of the run [default: 0.25]
+    #[arg(long, value_name = "ETA", allow_negative_numbers = true, help_heading = "Optimisation")]
+    pub(crate) lr_theta: Option<f64>,
+    /// Step size of the dual variable W [default: 0.1]
+    #[arg(long, value_name = "ETA", allow_negative_numbers = true, help_heading = "Optimisation")]
+    pub(crate) lr_dual: Option<f64>,
+    /// Which iterate to return: last, average, or random (the paper's) [default: last]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        value_parser = ["last", "average", "random"],
+        help_heading = "Optimisation"
+    )]
+    pub(crate) output: Option<String>,
+
+    /// Threads to compute with; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(crate) threads: Option<usize>,
+    /// The run directory to create [default: runs/DATA-N, N the first free number]
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl TrainArgs {
+    /// These settings, and `below` where these say nothing.
+    pub(crate) fn over(self, mut below: Self) -> Self {
+        // Rounds and epochs are two ways to say one thing: typing either overrules the file's.
+        if self.rounds.is_some() || self.epochs.is_some() {
+            (below.rounds, below.epochs) = (None, None);
+        }
+        overlay!(
+            self, below;
+            data, records, attributes, test, validation, method, model, notion, lambda, mode,
+            epsilon, delta, clip, diameter, centralisation, rounds, epochs, batch, lr_theta,
+            lr_dual, output, threads, out
+        )
+    }
+}

@@ -1,0 +1,157 @@
+//! `steffle data list|describe|partition`.
+
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use serde_json::json;
+use steffle::fairness::NotionName;
+use steffle::randomness::{Purpose, stream};
+use steffle_data::{
+    BUILTIN, Builtin, Columns, Cut, Dataset, Description, Format, Parts, Source, describe, split,
+};
+
+use crate::args::{DataCommand, DescribeArgs, PartitionArgs};
+use crate::config::{Check, Origins, heterogeneity, recipe};
+use crate::failure::Failure;
+use crate::staged::Staged;
+use crate::ui::{Output, Progress, Rows, percent, wrap};
+
+pub(crate) fn data(
+    command: DataCommand,
+    typed: &ArgMatches,
+    output: Output,
+) -> Result<(), Failure> {
+    match command {
+        DataCommand::List => list(output),
+        DataCommand::Describe(args) => show(&args, output),
+        DataCommand::Partition(args) => cut(&args, &Origins::new(typed, None), output),
+    }
+}
+
+fn list(output: Output) -> Result<(), Failure> {
+    let entry = |set: &Builtin| {
+        json!({
+            "name": set.name,
+            "about": set.about,
+            "source": set.source,
+            "shipped": set.is_shipped(),
+            "sha256": set.sha256,
+        })
+    };
+    let sets: Vec<_> = BUILTIN.iter().map(entry).collect();
+    let mut text = String::new();
+    for set in BUILTIN {
+        text += &format!("{}\n{}{}\n", output.strong(set.name), wrap(set.about), wrap(set.source));
+    }
+    output.result(&json!({"data_sets": sets}), &text)
+}
+
+fn show(args: &DescribeArgs, output: Output) -> Result<(), Failure> {
+    let origins = Origins::default();
+    let source = Source::parse(&args.data, args.meaning.path.as_deref())?;
+    let said_nothing = args.meaning.label.is_none() && args.meaning.sensitive.is_empty();
+    let meaning = if source.recipe().is_none() && said_nothing {
+        None
+    } else {
+        let notion = NotionName::None;
+        Some(recipe(source.recipe(), &args.meaning, None, &notion, Check(&origins))?)
+    };
+    let table = match &meaning {
+        Some(recipe) => source.read(recipe)?,
+        None => steffle_data::read(
+            Path::new(&args.data),
+            &Columns::All { text: args.meaning.categorical.clone() },
+        )?,
+    };
+    let description = describe(&args.data, table, meaning.as_ref())?;
+    output.result(&description, &description_text(&description, output))
+}
+
+fn description_text(description: &Description, output: Output) -> String {
+    let Description { name, rows, columns, meaning } = description;
+    let mut text = format!("{}: {rows} rows, {} columns\n\n", output.strong(name), columns.len());
+    let mut table = Rows::new(&["column", "kind", "missing", "levels", "range"]);
+    for column in columns {
+        let range = column.range.map_or_else(String::new, |[low, high]| format!("{low} to {high}"));
+        let levels = column.levels.map_or_else(String::new, |levels| levels.to_string());
+        let cells = [column.kind.to_owned(), column.missing.to_string(), levels, range];
+        table.push([column.name.clone()].into_iter().chain(cells).collect());
+    }
+    text += &table.render();
+    let Some(meaning) = meaning else {
+        return text + "\nWith --label and --sensitive, labels and groups are described too.\n";
+    };
+    text += &format!("\n{} usable rows, {} features\n\n", meaning.usable_rows, meaning.features);
+    let mut table = Rows::new(&[&format!("label ({})", meaning.label), "rows", "share"]);
+    for label in &meaning.labels {
+        let wanted = if label.name == meaning.favourable { " (favourable)" } else { "" };
+        let name = format!("{}{wanted}", label.name);
+        table.push(vec![name, label.rows.to_string(), percent(Some(label.share))]);
+    }
+    text += &format!("{}\n", table.render());
+    let group = format!("group ({})", meaning.sensitive.join(" x "));
+    let favourable = format!("has {}", meaning.favourable);
+    let mut table = Rows::new(&[&group, "rows", "share", &favourable]);
+    for group in &meaning.groups {
+        table.push(vec![
+            group.name.clone(),
+            group.rows.to_string(),
+            percent(Some(group.share)),
+            percent(Some(group.favourable_rate)),
+        ]);
+    }
+    text + &table.render()
+}
+
+fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Failure> {
+    let check = Check(origins);
+    let silos = check.count("silos", args.cut.silos)?.unwrap_or(3);
+    let holders = check.count("holders", args.holders)?;
+    let heterogeneity = heterogeneity(check, args.cut.heterogeneity)?;
+    let seed = check.seed(args.cut.seed)?;
+    let cut = match (holders, args.split) {
+        (Some(attributes), _) => Cut::Crossed { records: silos, attributes },
+        (None, true) => Cut::Divided { silos },
+        (None, false) => Cut::Whole { silos },
+    };
+    let format = if args.format == "parquet" { Format::Parquet } else { Format::Csv };
+    if args.out.exists() {
+        let message = format!("{}: exists already", args.out.display());
+        return Err(Failure::data("data::occupied", message).help("choose another --out"));
+    }
+    let progress = Progress::start("Cutting data");
+    let source = Source::parse(&args.data, args.meaning.path.as_deref())?;
+    let (meaning, by) = (&args.meaning, args.cut.partition_by.as_ref());
+    let recipe = recipe(source.recipe(), meaning, by, &NotionName::None, check)?;
+    let data = Dataset::new(source.read(&recipe)?, recipe)?;
+    let rows = split(&data, 0.0, &mut stream(seed, 0, Purpose::Split, 0))?;
+    let random = &mut stream(seed, 0, Purpose::Partition, 0);
+    let parts = Parts { cut, heterogeneity, format };
+    let staged = Staged::directory(&args.out, false)?;
+    let job = parts.write(staged.path(), &data, &rows.train, &rows.test, random)?;
+    staged.commit()?;
+    drop(progress);
+    let path = args.out.join("job.toml");
+    let placed = |file: &PathBuf| args.out.join(file.file_name().unwrap_or_default());
+    let all = |files: &[PathBuf]| files.iter().map(placed).collect::<Vec<_>>();
+    let value = json!({
+        "job": path,
+        "silos": all(&job.silos),
+        "records": all(&job.records),
+        "attributes": all(&job.attributes),
+        "test": placed(&job.test),
+        "rows": {"train": rows.train.len(), "test": rows.test.len(), "dropped": data.dropped()},
+        "seed": seed,
+        "heterogeneity": heterogeneity,
+    });
+    let files = job.silos.len() + job.records.len() + job.attributes.len() + 1;
+    let text = format!(
+        "{} training and {} test rows in {files} files in {}\nTrain on them with: steffle train \
+         --data {}\n",
+        rows.train.len(),
+        rows.test.len(),
+        args.out.display(),
+        path.display()
+    );
+    output.result(&value, &text)
+}

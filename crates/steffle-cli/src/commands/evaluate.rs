@@ -1,0 +1,75 @@
+//! `steffle evaluate RUN FILE`: all metrics per group and overall, with intervals.
+
+use serde::Serialize;
+use std::path::Path;
+use steffle::metrics::{Bootstrap, Report};
+use steffle_data::{Dataset, Unmatched, encode, evaluation_groups};
+
+use super::judge::{gaps_in_evidence, group_table, judge, overall_table};
+use crate::args::EvaluateArgs;
+use crate::failure::Failure;
+use crate::run_dir::Run;
+use crate::ui::{Output, Progress};
+
+/// What `evaluate --json` prints.
+#[derive(Serialize)]
+struct Evaluation<'a> {
+    run: &'a Path,
+    file: &'a Path,
+    notion: String,
+    favourable: &'a str,
+    /// Rows left out because a value is missing.
+    dropped: usize,
+    #[serde(flatten)]
+    unmatched: Unmatched,
+    #[serde(flatten)]
+    report: Report,
+}
+
+pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failure> {
+    if args.resamples == 0 {
+        let message = "--resamples 0 is refused: it must be a whole number, 1 or more";
+        return Err(Failure::usage("config::resamples", message));
+    }
+    let progress = Progress::start("Evaluating");
+    let run = Run::open(&args.run)?;
+    let data = Dataset::for_evaluation(&args.file, &run.schema)?;
+    let encoded = encode(&data, data.rows(), &run.schema)?;
+    let groups = evaluation_groups(&data, data.rows(), &run.schema)?;
+    let bootstrap = Bootstrap { resamples: args.resamples as usize, seed: args.seed };
+    let probabilities = run.probabilities(encoded.records.rows());
+    let notion = &run.metadata.notion;
+    let report = judge(&run.schema, notion, &encoded.records, &groups, &probabilities, bootstrap)?;
+    drop(progress);
+    let favourable = run.schema.favourable();
+    let evaluation = Evaluation {
+        run: &args.run,
+        file: &args.file,
+        notion: notion.to_string(),
+        favourable: &run.schema.labels()[usize::from(favourable)],
+        dropped: data.dropped(),
+        unmatched: encoded.unmatched,
+        report,
+    };
+    let text = describe(&evaluation, favourable, output);
+    output.result(&evaluation, &text)
+}
+
+fn describe(evaluation: &Evaluation<'_>, favourable: u16, output: Output) -> String {
+    let Evaluation { report, dropped, unmatched, .. } = evaluation;
+    let mut text =
+        format!("{} records judged, {dropped} left out for missing values", report.records);
+    if unmatched.unseen_total() > 0 {
+        text += &format!(", {} cells with a category training never saw", unmatched.unseen_total());
+    }
+    text += &format!(
+        "\n\n{}\n{}\n{} (rates are those of {}; 95 % intervals)\n{}",
+        output.strong("Overall"),
+        overall_table(report),
+        output.strong("Per group"),
+        evaluation.favourable,
+        group_table(report, favourable)
+    );
+    let evidence = gaps_in_evidence(report);
+    if evidence.is_empty() { text } else { format!("{text}\n{evidence}") }
+}

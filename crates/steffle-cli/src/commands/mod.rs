@@ -1,0 +1,14 @@
+//! One file per command.
+
+mod completions;
+mod data;
+mod evaluate;
+mod judge;
+mod predict;
+mod train;
+
+pub(crate) use completions::completions;
+pub(crate) use data::data;
+pub(crate) use evaluate::evaluate;
+pub(crate) use predict::predict;
+pub(crate) use train::{TrainReport, train};

@@ -1,0 +1,231 @@
+//! From a data set's name or files to what every node of a run holds.
+
+use std::fs;
+use std::path::Path;
+
+use steffle::randomness::{Purpose, stream};
+use steffle::record::{Attributes, Records};
+use steffle_data::{
+    Dataset, Groups, Job, Recipe, Schema, Source, Summary, attributes, encode, evaluation_groups,
+    partition, split,
+};
+
+use crate::config::{Centralisation, Check, Origins, TrainConfig, is_job, recipe};
+use crate::failure::Failure;
+
+/// Everything a run needs to know about its data.
+pub(crate) struct Loaded {
+    pub(crate) schema: Schema,
+    pub(crate) centralisation: Centralisation,
+    pub(crate) holdings: Holdings,
+    pub(crate) test: HeldOut,
+    pub(crate) validation: Option<HeldOut>,
+    /// Rows left out for missing values.
+    pub(crate) dropped: usize,
+    /// The largest number of rows about one person.
+    pub(crate) largest_unit: usize,
+}
+
+/// Records whose groups may be looked at, because they are not trained on.
+pub(crate) struct HeldOut {
+    pub(crate) records: Records,
+    pub(crate) groups: Groups,
+}
+
+/// Who holds what.
+pub(crate) enum Holdings {
+    /// Silos with two divisions each.
+    Silos(Vec<(Records, Attributes)>),
+    /// Records silos, and attributes holders with a cut of their own.
+    Split { records: Vec<Records>, attributes: Vec<Attributes> },
+}
+
+impl Holdings {
+    /// Records per records silo.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        match self {
+            Self::Silos(silos) => silos.iter().map(|(records, _)| records.len()).collect(),
+            Self::Split { records, .. } => records.iter().map(Records::len).collect(),
+        }
+    }
+
+    /// How many nodes hold attributes.
+    pub(crate) fn attributes_holders(&self) -> usize {
+        match self {
+            Self::Silos(silos) => silos.len(),
+            Self::Split { attributes, .. } => attributes.len(),
+        }
+    }
+}
+
+impl HeldOut {
+    fn of(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Self, Failure> {
+        let records = encode(data, rows, schema)?.records;
+        let groups = evaluation_groups(data, rows, schema)?;
+        Ok(Self { records, groups })
+    }
+}
+
+/// Loads what the configuration names.
+pub(crate) fn load(config: &TrainConfig, origins: &Origins) -> Result<Loaded, Failure> {
+    match config.data.as_deref().map(Path::new) {
+        Some(path) if is_job(path) => load_files(Job::read(path)?, config, origins),
+        Some(name) => load_table(&name.to_string_lossy(), config, origins),
+        None => {
+            let mut job = Job::new(Recipe::default());
+            (job.records, job.attributes) = (config.records.clone(), config.attributes.clone());
+            job.test = config.test.clone().unwrap_or_default();
+            load_files(job, config, origins)
+        }
+    }
+}
+
+fn meaning(
+    known: Option<Recipe>,
+    config: &TrainConfig,
+    origins: &Origins,
+) -> Result<Recipe, Failure> {
+    let TrainConfig { meaning, partition_by, notion, .. } = config;
+    recipe(known, meaning, partition_by.as_ref(), notion, Check(origins))
+}
+
+/// One table, cut here into silos.
+fn load_table(name: &str, config: &TrainConfig, origins: &Origins) -> Result<Loaded, Failure> {
+    let source = Source::parse(name, config.meaning.path.as_deref())?;
+    exists(&source)?;
+    let recipe = meaning(source.recipe(), config, origins)?;
+    let data = Dataset::new(source.read(&recipe)?, recipe)?;
+    let seed = config.seed;
+    let rows = split(&data, config.validation, &mut stream(seed, 0, Purpose::Split, 0))?;
+    let random = &mut stream(seed, 0, Purpose::Partition, 0);
+    let silos = config.silos.unwrap_or(1);
+    let silos = partition(&data, &rows.train, silos, config.heterogeneity, random)?;
+
+    let mut summary = Summary::of(&data, &[]);
+    for silo in &silos {
+        summary.merge(&Summary::of(&data, silo))?;
+    }
+    let schema = Schema::from_summary(data.recipe(), &summary)?;
+    let records = |rows: &Vec<u32>| Ok(encode(&data, rows, &schema)?.records);
+    let sealed = |rows: &Vec<u32>| Ok(attributes(&data, rows, &schema)?);
+    let centralisation = config.centralisation.unwrap_or(Centralisation::Silos);
+    let holdings = match centralisation {
+        Centralisation::OneSilo | Centralisation::Silos => {
+            let silo = |rows| Ok((records(rows)?, sealed(rows)?));
+            Holdings::Silos(silos.iter().map(silo).collect::<Result<_, Failure>>()?)
+        }
+        Centralisation::CentralAttributes => Holdings::Split {
+            records: silos.iter().map(records).collect::<Result<_, Failure>>()?,
+            attributes: vec![sealed(&rows.train)?],
+        },
+        Centralisation::General(holders) => {
+            let random = &mut stream(seed, 0, Purpose::AttributesCut, 0);
+            let cut = partition(&data, &rows.train, holders, 0.0, random)?;
+            Holdings::Split {
+                records: silos.iter().map(records).collect::<Result<_, Failure>>()?,
+                attributes: cut.iter().map(sealed).collect::<Result<_, Failure>>()?,
+            }
+        }
+    };
+    let validation = Some(&rows.validation).filter(|rows| !rows.is_empty());
+    let validation = validation.map(|rows| HeldOut::of(&data, rows, &schema)).transpose()?;
+    Ok(Loaded {
+        centralisation,
+        holdings,
+        test: HeldOut::of(&data, &rows.test, &schema)?,
+        validation,
+        dropped: data.dropped(),
+        largest_unit: data.largest_unit(&rows.train),
+        schema,
+    })
+}
+
+/// Says that a file is missing before anything is said about its columns.
+fn exists(source: &Source) -> Result<(), Failure> {
+    match source {
+        Source::File(path) => {
+            fs::metadata(path).map(|_| ()).map_err(|error| Failure::at(path, &error))
+        }
+        Source::Named { .. } => Ok(()),
+    }
+}
+
+/// Files that are already cut.
+fn load_files(mut job: Job, config: &TrainConfig, origins: &Origins) -> Result<Loaded, Failure> {
+    for (key, set) in [
+        ("validation", config.validation > 0.0),
+        ("heterogeneity", config.heterogeneity > 0.0),
+        ("partition-by", config.partition_by.is_some()),
+    ] {
+        if set {
+            let message = format!("{key} is for data that train cuts itself; these files are cut");
+            return Err(origins.conflict(key, message));
+        }
+    }
+    job.recipe = meaning(Some(job.recipe.clone()), config, origins)?;
+    let whole = !job.silos.is_empty();
+    let loaded = job.load()?;
+    let steffle_data::Loaded { schema, records, attributes, test, largest_unit } = loaded;
+    let (centralisation, holdings) = arrange(config, whole, records, attributes, origins)?;
+    Ok(Loaded {
+        centralisation,
+        holdings,
+        test: HeldOut::of(&test, test.rows(), &schema)?,
+        validation: None,
+        dropped: test.dropped(),
+        largest_unit,
+        schema,
+    })
+}
+
+/// Which centralisation the files are, or whether they are the one that was asked for.
+fn arrange(
+    config: &TrainConfig,
+    whole: bool,
+    records: Vec<Records>,
+    attributes: Vec<Attributes>,
+    origins: &Origins,
+) -> Result<(Centralisation, Holdings), Failure> {
+    let (silos, holders) = (records.len(), attributes.len());
+    let paired = silos == holders && records.iter().zip(&attributes).all(|(r, a)| same_ids(r, a));
+    let natural = match (silos, holders) {
+        (1, 1) => Centralisation::OneSilo,
+        _ if paired => Centralisation::Silos,
+        (_, 1) => Centralisation::CentralAttributes,
+        _ => Centralisation::General(holders),
+    };
+    let centralisation = config.centralisation.unwrap_or(natural);
+    let possible = match centralisation {
+        Centralisation::OneSilo => silos == 1 && holders == 1,
+        Centralisation::Silos => paired,
+        Centralisation::CentralAttributes => holders == 1 && !whole,
+        Centralisation::General(asked) => holders == asked && !whole,
+    };
+    if config.silos.is_some_and(|asked| asked != silos) {
+        let message = format!("--silos differs from the number of records files, {silos}");
+        return Err(origins.conflict("silos", message));
+    }
+    if !possible {
+        let message = format!(
+            "centralisation {centralisation} does not fit {silos} records and {holders} \
+             attributes files, which are {natural}"
+        );
+        return Err(origins.conflict("centralisation", message));
+    }
+    let together = matches!(centralisation, Centralisation::OneSilo | Centralisation::Silos);
+    let holdings = if together {
+        Holdings::Silos(records.into_iter().zip(attributes).collect())
+    } else {
+        Holdings::Split { records, attributes }
+    };
+    Ok((centralisation, holdings))
+}
+
+fn same_ids(records: &Records, attributes: &Attributes) -> bool {
+    let sorted = |ids: &[u64]| {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids
+    };
+    sorted(records.ids()) == sorted(attributes.ids())
+}

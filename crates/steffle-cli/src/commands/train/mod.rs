@@ -1,0 +1,225 @@
+//! `steffle train`.
+
+mod load;
+mod plan;
+mod privacy;
+mod report;
+mod run;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use clap::ArgMatches;
+use steffle::metrics::{Bootstrap, Report};
+use steffle::model::{Classifier, ModelKind, Point};
+use steffle::train::{Plan, PlanError};
+use steffle_data::Schema;
+
+use self::load::{HeldOut, Loaded, load};
+use self::plan::Preview;
+use self::privacy::{PrivacyReport, privacy};
+use self::report::RowCounts;
+pub(crate) use self::report::TrainReport;
+use self::run::{Trained, run};
+use super::judge::judge;
+use crate::args::TrainCommand;
+use crate::config::TrainConfig;
+use crate::failure::Failure;
+use crate::run_dir::{Contents, Destination, Metadata, hexadecimal, model_card};
+use crate::ui::{Output, Progress};
+
+pub(crate) fn train(
+    command: TrainCommand,
+    typed: &ArgMatches,
+    output: Output,
+) -> Result<(), Failure> {
+    let (dry_run, force) = (command.dry_run, command.force);
+    let (mut config, origins) = TrainConfig::from_command(command, typed)?;
+    set_threads(config.threads)?;
+    let reserve = || Destination::reserve(config.out.as_deref(), &config.name(), force);
+    // Reserved first: a run that cannot be written down is not worth its time.
+    let destination = if dry_run { None } else { Some(reserve()?) };
+    let progress = Progress::start("Reading data");
+    let loaded = load(&config, &origins)?;
+    let sizes = loaded.holdings.sizes();
+    config.settle(loaded.schema.labels().len(), &sizes, loaded.centralisation);
+    let prepared = Prepared::new(&config, &loaded, &sizes)?;
+    let Some(destination) = destination else {
+        drop(progress);
+        return show_plan(&config, &loaded, &prepared, output);
+    };
+    let report = execute(&config, loaded, prepared, destination, &progress)?;
+    drop(progress);
+    output.result(&report, &report.text(output))
+}
+
+/// What is known before anything is computed.
+struct Prepared {
+    model: Arc<dyn Classifier>,
+    /// Absent for `erm`.
+    plan: Option<Plan>,
+    privacy: PrivacyReport,
+    rows: RowCounts,
+    silo_rows: Vec<usize>,
+    warnings: Vec<String>,
+}
+
+impl Prepared {
+    /// Checks the settings against the data.
+    fn new(config: &TrainConfig, loaded: &Loaded, sizes: &[usize]) -> Result<Self, Failure> {
+        let schema = &loaded.schema;
+        let kind = config.model.as_ref().unwrap_or(&ModelKind::Softmax);
+        let model = kind.build(schema.layout(), schema.labels().len());
+        let model = model.map_err(|e| Failure::data("config::model", e.to_string()))?;
+        let plan = config.settings()?.map(|settings| settings.check(sizes)).transpose();
+        let plan = plan.map_err(|error| refuse(&error))?;
+        let (holdings, classes) = (&loaded.holdings, schema.classes().len());
+        let privacy = privacy(config, plan.as_ref(), holdings, classes, loaded.largest_unit);
+        Ok(Self {
+            model: Arc::from(model),
+            plan,
+            privacy,
+            rows: RowCounts {
+                train: sizes.iter().sum(),
+                validation: loaded.validation.as_ref().map_or(0, |held| held.records.len()),
+                test: loaded.test.records.len(),
+                dropped: loaded.dropped,
+            },
+            silo_rows: sizes.to_vec(),
+            warnings: warnings(config, schema),
+        })
+    }
+}
+
+fn show_plan(
+    config: &TrainConfig,
+    loaded: &Loaded,
+    prepared: &Prepared,
+    output: Output,
+) -> Result<(), Failure> {
+    let plan = Preview::new(config, loaded, prepared);
+    output.result(&plan, &plan.text(&toml(config)?, output))
+}
+
+/// Trains, measures and writes the run directory.
+fn execute(
+    config: &TrainConfig,
+    loaded: Loaded,
+    prepared: Prepared,
+    destination: Destination,
+    progress: &Progress,
+) -> Result<TrainReport, Failure> {
+    let Loaded { schema, centralisation, holdings, test, validation, .. } = loaded;
+    let Prepared { model, plan, privacy, rows, silo_rows, warnings } = prepared;
+    let attributes_holders = holdings.attributes_holders();
+    let trained = run(config, plan.as_ref(), &schema, &model, holdings, progress)?;
+    progress.task("Measuring");
+    let measure = |held: &HeldOut, theta: &[f64]| -> Result<Report, Failure> {
+        let probabilities = Point::new(model.as_ref(), theta).probabilities(held.records.rows());
+        let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
+        let HeldOut { records, groups } = held;
+        judge(&schema, &config.notion, records, groups, &probabilities, bootstrap)
+    };
+    let Trained { theta, baseline, trace, .. } = &trained;
+    let report = TrainReport {
+        method: config.method.to_string(),
+        mode: config.mode.to_string(),
+        data: config.data.clone().unwrap_or_else(|| config.name()),
+        model: config.model.as_ref().map_or_else(String::new, ToString::to_string),
+        notion: config.notion.to_string(),
+        centralisation: centralisation.to_string(),
+        features: schema.layout().features,
+        parameters: model.parameters(),
+        labels: schema.labels().to_vec(),
+        favourable: schema.labels()[usize::from(schema.favourable())].clone(),
+        rows,
+        silos: silo_rows.len(),
+        silo_rows,
+        attributes_holders,
+        lambda: config.lambda,
+        rounds: trained.rounds,
+        seed: config.seed,
+        test: measure(&test, theta)?,
+        validation: validation.map(|held| measure(&held, theta)).transpose()?,
+        baseline: measure(&test, baseline)?,
+        privacy,
+        noise: trained.theorem,
+        warnings,
+        cpu_seconds: trained.cpu_seconds,
+        wall_seconds: trained.wall_seconds,
+        run_dir: destination.path().to_path_buf(),
+    };
+    let config_text = toml(config)?;
+    destination.write(&Contents {
+        metadata: &metadata(config, &report, &schema),
+        theta,
+        schema: &schema,
+        config: &config_text,
+        metrics: &report,
+        trace,
+        card: &model_card(&report, &schema, &config_text),
+    })?;
+    Ok(report)
+}
+
+fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Metadata {
+    let PrivacyReport { kind, epsilon, delta, adjacency, holds, .. } = &report.privacy;
+    let mut facts: BTreeMap<&str, String> = BTreeMap::from([
+        ("method", report.method.clone()),
+        ("mode", report.mode.clone()),
+        ("lambda", report.lambda.to_string()),
+        ("seed", report.seed.to_string()),
+        ("privacy", (*kind).to_owned()),
+        ("privacy_holds", holds.to_string()),
+        ("adjacency", (*adjacency).to_owned()),
+    ]);
+    facts.extend(epsilon.map(|epsilon| ("epsilon", epsilon.to_string())));
+    facts.extend(delta.map(|delta| ("delta", delta.to_string())));
+    Metadata {
+        model: config.model.clone().unwrap_or(ModelKind::Softmax),
+        notion: config.notion.clone(),
+        schema: hexadecimal(&schema.hash()),
+        facts: facts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
+    }
+}
+
+fn warnings(config: &TrainConfig, schema: &Schema) -> Vec<String> {
+    let labels = schema.labels().len() as f64;
+    let needed = 2.0 * labels.sqrt();
+    let small = config.privacy.filter(|privacy| privacy.diameter < needed);
+    let small = small.map(|privacy| {
+        format!(
+            "the ball of diameter {} does not contain the best W, whose norm is at least \
+             {:.2}: fairness is enforced only in part; --diameter {needed:.2} or more would do",
+            privacy.diameter,
+            labels.sqrt()
+        )
+    });
+    small.into_iter().collect()
+}
+
+/// Settings that the data does not allow.
+fn refuse(error: &PlanError) -> Failure {
+    let code = match error {
+        PlanError::Batch { .. } => "config::batch",
+        PlanError::Rounds(_) => "config::rounds",
+        PlanError::Lambda(_) => "config::lambda",
+        _ => "config::settings",
+    };
+    let failure = Failure::data(code, error.to_string());
+    match error {
+        PlanError::Batch { .. } => failure.help("lower --batch, or use --batch all"),
+        _ => failure,
+    }
+}
+
+fn set_threads(threads: Option<usize>) -> Result<(), Failure> {
+    let Some(threads) = threads else { return Ok(()) };
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
+        Failure::usage("config::threads", format!("--threads {threads} is refused: {error}"))
+    })
+}
+
+fn toml(config: &TrainConfig) -> Result<String, Failure> {
+    toml::to_string(config).map_err(|error| Failure::bug(error.to_string()))
+}

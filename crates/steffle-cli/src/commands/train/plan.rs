@@ -1,0 +1,91 @@
+//! `train --dry-run`: what would be done and what it would cost.
+
+use serde::Serialize;
+use steffle::train::Plan;
+
+use super::Prepared;
+use super::load::Loaded;
+use super::privacy::PrivacyReport;
+use super::report::RowCounts;
+use crate::config::TrainConfig;
+use crate::ui::{Output, wrap};
+
+/// The JSON of `train --dry-run`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Preview<'a> {
+    dry_run: bool,
+    config: &'a TrainConfig,
+    rows: &'a RowCounts,
+    silo_rows: &'a [usize],
+    attributes_holders: usize,
+    features: usize,
+    parameters: usize,
+    classes: &'a [String],
+    labels: &'a [String],
+    /// Absent for `erm`, which stops at its optimum.
+    rounds: Option<u32>,
+    /// Numbers that one silo sends about the sensitive attribute in a round.
+    private_numbers_per_round: Option<usize>,
+    privacy: &'a PrivacyReport,
+    warnings: &'a [String],
+}
+
+impl<'a> Preview<'a> {
+    pub(crate) fn new(config: &'a TrainConfig, loaded: &'a Loaded, prepared: &'a Prepared) -> Self {
+        let schema = &loaded.schema;
+        let (classes, labels) = (schema.classes(), schema.labels());
+        let favourable = schema.favourable();
+        let notion = config.notion.resolve(labels.len(), favourable, schema.strata().len());
+        let parameters = prepared.model.parameters();
+        let per_cell = parameters + classes.len() * labels.len();
+        let plan = prepared.plan.as_ref();
+        Self {
+            dry_run: true,
+            config,
+            rows: &prepared.rows,
+            silo_rows: &prepared.silo_rows,
+            attributes_holders: loaded.holdings.attributes_holders(),
+            features: schema.layout().features,
+            parameters,
+            classes,
+            labels,
+            rounds: plan.map(Plan::rounds),
+            private_numbers_per_round: plan.map(|_| notion.cells() * per_cell),
+            privacy: &prepared.privacy,
+            warnings: &prepared.warnings,
+        }
+    }
+
+    /// The plan as a person reads it.
+    pub(crate) fn text(&self, settings: &str, output: Output) -> String {
+        let rows = self.rows;
+        let rounds = self
+            .rounds
+            .map_or_else(|| "to the optimum".to_owned(), |rounds| format!("{rounds} rounds"));
+        let mut text = format!(
+            "{}\n{settings}\n{} training, {} validation and {} test rows ({} left out)\nsilos of \
+             {:?} records, {} attributes holder(s)\n{} features, {} parameters, {rounds}\n",
+            output.strong("Plan (nothing was computed)"),
+            rows.train,
+            rows.validation,
+            rows.test,
+            rows.dropped,
+            self.silo_rows,
+            self.attributes_holders,
+            self.features,
+            self.parameters,
+        );
+        if let Some(numbers) = self.private_numbers_per_round {
+            text += &format!(
+                "every attributes holder sends {numbers} numbers about the sensitive attribute \
+                 per round\n"
+            );
+        }
+        text += "\n";
+        text += &wrap(&format!("{} {}", output.strong("Privacy:"), self.privacy.statement));
+        for warning in self.warnings {
+            text += &wrap(&format!("{} {warning}", output.strong("Warning:")));
+        }
+        text
+    }
+}

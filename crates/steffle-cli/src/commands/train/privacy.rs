@@ -1,0 +1,137 @@
+//! What privacy the settings give and to whom, in words.
+
+use serde::Serialize;
+use steffle::train::Plan;
+use steffle_privacy::{Delta, Mu, gdp};
+
+use super::load::Holdings;
+use crate::config::{Method, TrainConfig};
+
+/// The `privacy` object of the JSON of `train`.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PrivacyReport {
+    /// `none`, `simulation` or `private`.
+    pub(crate) kind: &'static str,
+    /// What was asked for.
+    pub(crate) epsilon: Option<f64>,
+    pub(crate) delta: Option<f64>,
+    /// Whether the mechanism would give (epsilon, delta) with secret noise.
+    pub(crate) holds: bool,
+    /// What an honest accountant gives instead, where the claim does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) honest_epsilon: Option<f64>,
+    /// Who counts as a neighbour.
+    pub(crate) adjacency: &'static str,
+    pub(crate) statement: String,
+}
+
+/// Whose change the guarantee is about.
+const ADJACENCY: &str = "the sensitive attribute of one unit of one silo replaced; features, \
+                         labels and all else fixed";
+
+/// The statement for a run; `plan` is absent for `erm`.
+pub(crate) fn privacy(
+    config: &TrainConfig,
+    plan: Option<&Plan>,
+    holdings: &Holdings,
+    classes: usize,
+    largest_unit: usize,
+) -> PrivacyReport {
+    let none = |statement: &str| PrivacyReport {
+        kind: "none",
+        epsilon: None,
+        delta: None,
+        holds: false,
+        honest_epsilon: None,
+        adjacency: ADJACENCY,
+        statement: statement.to_owned(),
+    };
+    let (Some(asked), Some(plan)) = (config.privacy, plan) else {
+        return none(match config.method {
+            Method::Erm => {
+                "Method erm never reads the sensitive attribute in training. Features and labels \
+                 are not protected: the gradients that silos send are exact. (The silos were \
+                 simulated on this machine.)"
+            }
+            Method::Steffle => {
+                "This run gives no privacy: silos send exact sums about the sensitive attribute, \
+                 and whoever reads them may learn it. Features and labels are not protected \
+                 either. (The silos were simulated on this machine.)"
+            }
+        });
+    };
+    let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
+    let honest = honest_epsilon(epsilon, delta, asked.diameter, plan, holdings, classes);
+    let instead = honest.map_or_else(String::new, |honest| {
+        format!(
+            " and an honest accountant gives epsilon {honest:.1} (not counting the class \
+             frequencies, which are sent exactly)"
+        )
+    });
+    let units = match largest_unit {
+        0 | 1 => String::new(),
+        rows => format!(" Its noise hides one row, and one unit has up to {rows} rows here."),
+    };
+    let statement = format!(
+        "The guarantee does not hold: Theorem 3.2 claims epsilon {epsilon} at delta {delta:.1e} \
+         for each silo's sensitive attribute, but it prices a round's two messages one at a time \
+         and the exact gradients reveal which records were in the batch,{instead}.{units} This \
+         is also a seeded simulation on one machine: whoever knows the seed can subtract the \
+         noise. Features and labels are not protected at all."
+    );
+    let statement = statement.replace("batch,.", "batch.");
+    PrivacyReport {
+        kind: "simulation",
+        epsilon: Some(epsilon),
+        delta: Some(delta),
+        holds: false,
+        honest_epsilon: honest,
+        adjacency: ADJACENCY,
+        statement,
+    }
+}
+
+/// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
+///
+/// One participation of a record costs `8/rho/(m sigma)^2` for the table (rows r and r' move by
+/// at most 1 under noise `m sigma sqrt(p)/2`) and `4/D^2/(m sigma)^2` for theta (the clipped sum
+/// moves by at most 2 L under noise `m sigma L D`). With the theorem's
+/// `sigma^2 = 16 T ln(1/delta)/(epsilon^2 n^2 rho)` and rho at most 1/k that is at most
+/// `(n/m)^2 epsilon^2 (1/2 + 1/(4 k D^2)) / (T ln(1/delta))`.
+fn honest_epsilon(
+    epsilon: f64,
+    delta: f64,
+    diameter: f64,
+    plan: &Plan,
+    holdings: &Holdings,
+    classes: usize,
+) -> Option<f64> {
+    let rounds = f64::from(plan.rounds());
+    let sizes = holdings.sizes();
+    let largest = sizes.iter().copied().max()?;
+    let batch = |held: usize| match (plan.batch(), holdings) {
+        (steffle::protocol::Batch::All, _) => held,
+        (steffle::protocol::Batch::Mini(size), Holdings::Silos(_)) => size as usize,
+        // Silos of one attributes holder announce equal shares of their records.
+        (steffle::protocol::Batch::Mini(size), Holdings::Split { .. }) => {
+            (size as usize * held / largest).clamp(1, size as usize)
+        }
+    };
+    let joint = 0.5 + 1.0 / (4.0 * classes as f64 * diameter * diameter);
+    let squared_mu = |records: usize, size: usize| {
+        let times = (rounds / records.div_ceil(size) as f64).ceil();
+        let ratio = records as f64 / size as f64;
+        times * (ratio * epsilon).powi(2) * joint / (rounds * -delta.ln())
+    };
+    let worst = match holdings {
+        Holdings::Silos(_) => {
+            sizes.iter().map(|&held| squared_mu(held, batch(held))).fold(0.0, f64::max)
+        }
+        Holdings::Split { .. } => {
+            let announced = sizes.iter().map(|&held| batch(held)).sum();
+            squared_mu(sizes.iter().sum(), announced)
+        }
+    };
+    let (mu, delta) = (Mu::try_from(worst.sqrt()).ok()?, Delta::try_from(delta).ok()?);
+    Some(gdp::epsilon(mu, delta))
+}

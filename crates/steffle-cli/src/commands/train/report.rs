@@ -1,0 +1,151 @@
+//! What `train` says about a run, as JSON and as text.
+
+use std::path::Path;
+
+use serde::Serialize;
+use steffle::metrics::Report;
+
+use super::privacy::PrivacyReport;
+use crate::commands::judge::gaps_in_evidence;
+use crate::ui::{Output, Rows, number, percent, wrap};
+
+/// The JSON of `train`. Its names are a contract for users' scripts.
+#[derive(Debug, Serialize)]
+pub(crate) struct TrainReport {
+    pub(crate) method: String,
+    pub(crate) mode: String,
+    pub(crate) data: String,
+    pub(crate) model: String,
+    pub(crate) notion: String,
+    pub(crate) centralisation: String,
+    pub(crate) features: usize,
+    pub(crate) parameters: usize,
+    pub(crate) labels: Vec<String>,
+    pub(crate) favourable: String,
+    pub(crate) rows: RowCounts,
+    pub(crate) silos: usize,
+    pub(crate) silo_rows: Vec<usize>,
+    pub(crate) attributes_holders: usize,
+    pub(crate) lambda: f64,
+    pub(crate) rounds: u32,
+    pub(crate) seed: u64,
+    pub(crate) test: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) validation: Option<Report>,
+    pub(crate) baseline: Report,
+    pub(crate) privacy: PrivacyReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) noise: Option<steffle::train::Theorem>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) cpu_seconds: Option<f64>,
+    pub(crate) wall_seconds: f64,
+    pub(crate) run_dir: std::path::PathBuf,
+}
+
+/// Rows by use.
+#[derive(Debug, Serialize)]
+pub(crate) struct RowCounts {
+    pub(crate) train: usize,
+    pub(crate) validation: usize,
+    pub(crate) test: usize,
+    /// Left out for missing values.
+    pub(crate) dropped: usize,
+}
+
+impl TrainReport {
+    /// As a person reads it: first what is not guaranteed, then the numbers, then where they are.
+    pub(crate) fn text(&self, output: Output) -> String {
+        let mut text = String::new();
+        if !self.privacy.holds {
+            text += &self.privacy_text(output);
+        }
+        text += &self.settings_text();
+        text += "\n";
+        text += &self.overall_text();
+        text += "\n";
+        text += &self.groups_text();
+        text += &gaps_in_evidence(&self.test);
+        text += "\n";
+        if self.privacy.holds {
+            text += &self.privacy_text(output);
+        }
+        for warning in &self.warnings {
+            text += &wrap(&format!("{} {warning}", output.strong("Warning:")));
+        }
+        let run_dir: &Path = &self.run_dir;
+        text + &format!("{} {}\n", output.strong("Run directory:"), run_dir.display())
+    }
+
+    fn privacy_text(&self, output: Output) -> String {
+        let title = output.strong(&format!("Privacy ({}):", self.privacy.kind));
+        wrap(&format!("{title} {}", self.privacy.statement)) + "\n"
+    }
+
+    fn settings_text(&self) -> String {
+        let Self { data, features, parameters, silos, rows, method, model, notion, .. } = self;
+        format!(
+            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows, {features} features\n\
+             {method}, {model} ({parameters} parameters), {notion}, lambda {}, {} rounds, seed {}, \
+             {:.2} s\n",
+            rows.train,
+            self.centralisation,
+            rows.test,
+            self.lambda,
+            self.rounds,
+            self.seed,
+            self.wall_seconds,
+        )
+    }
+
+    fn overall_text(&self) -> String {
+        let (test, baseline) = (&self.test, &self.baseline);
+        let intervals = test.intervals.as_ref();
+        let mut rows = Rows::new(&["test", "this model", "95 % interval", "unconstrained"]);
+        let mut line = |name: &str, of: fn(&Report) -> Option<f64>, interval: Option<[f64; 2]>| {
+            let interval = interval.map_or_else(String::new, |[low, high]| {
+                format!("{:.2} to {:.2} %", 100.0 * low, 100.0 * high)
+            });
+            rows.push(vec![name.to_owned(), percent(of(test)), interval, percent(of(baseline))]);
+        };
+        line("error", |r| Some(r.error), intervals.and_then(|i| i.error));
+        line(
+            "demographic-parity gap",
+            |r| r.demographic_parity,
+            intervals.and_then(|i| i.demographic_parity),
+        );
+        line("equalized-odds gap", |r| r.equalized_odds, intervals.and_then(|i| i.equalized_odds));
+        line(
+            "equal-opportunity gap",
+            |r| r.equal_opportunity,
+            intervals.and_then(|i| i.equal_opportunity),
+        );
+        rows.push(vec![
+            "chi-square".to_owned(),
+            number(test.chi_square),
+            String::new(),
+            number(baseline.chi_square),
+        ]);
+        rows.push(vec!["AUC".to_owned(), number(test.auc), String::new(), number(baseline.auc)]);
+        rows.render()
+    }
+
+    /// Per group, with the unconstrained model's number after the slash.
+    fn groups_text(&self) -> String {
+        let chosen = format!("gets {}", self.favourable);
+        let header = ["group", "records", "error", "parity gap", "odds gap", &chosen];
+        let mut rows = Rows::new(&header);
+        let label = self.labels.iter().position(|label| *label == self.favourable).unwrap_or(0);
+        for (ours, theirs) in self.test.groups.iter().zip(&self.baseline.groups) {
+            let both = |a: Option<f64>, b: Option<f64>| format!("{} / {}", percent(a), percent(b));
+            rows.push(vec![
+                ours.name.clone(),
+                ours.records.to_string(),
+                both(ours.error, theirs.error),
+                both(ours.demographic_parity, theirs.demographic_parity),
+                both(ours.equalized_odds, theirs.equalized_odds),
+                both(ours.labels[label].selection_rate, theirs.labels[label].selection_rate),
+            ]);
+        }
+        rows.render() + "(this model / unconstrained)\n"
+    }
+}

@@ -1,0 +1,186 @@
+//! Settings that are one of a few words.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A list of words, each the name of one value.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum $name { $($(#[$doc])* $variant),+ }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, String> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err([$($word),+].join(", ")),
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word),+ })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    };
+}
+
+choice! {
+    /// How to train.
+    Method {
+        /// Algorithm 1.
+        Steffle = "steffle",
+        /// Federated training without fairness.
+        Erm = "erm",
+    }
+}
+
+choice! {
+    /// What noise to add.
+    Mode {
+        /// None.
+        None = "none",
+        /// That of Theorem 3.2.
+        Paper = "paper",
+    }
+}
+
+choice! {
+    /// What to do with rows that lack a value.
+    MissingValues {
+        /// Leave them out.
+        Drop = "drop",
+        /// Make missing a category.
+        Category = "category",
+    }
+}
+
+/// Who holds what (section 4 of the paper).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Centralisation {
+    /// One silo with two divisions.
+    OneSilo,
+    /// Silos with two divisions each.
+    Silos,
+    /// One attributes holder for all silos.
+    CentralAttributes,
+    /// Attributes holders with a cut of their own.
+    General(usize),
+}
+
+impl FromStr for Centralisation {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let allowed = || "one-silo, silos, central-attributes, general:Q with Q >= 1".to_owned();
+        match word {
+            "one-silo" => Ok(Self::OneSilo),
+            "silos" => Ok(Self::Silos),
+            "central-attributes" => Ok(Self::CentralAttributes),
+            _ => word
+                .strip_prefix("general:")
+                .and_then(|holders| holders.parse().ok())
+                .filter(|&holders| holders > 0)
+                .map(Self::General)
+                .ok_or_else(allowed),
+        }
+    }
+}
+
+impl fmt::Display for Centralisation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneSilo => f.write_str("one-silo"),
+            Self::Silos => f.write_str("silos"),
+            Self::CentralAttributes => f.write_str("central-attributes"),
+            Self::General(holders) => write!(f, "general:{holders}"),
+        }
+    }
+}
+
+impl Serialize for Centralisation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Records per silo and round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BatchSize {
+    /// All of them.
+    All,
+    /// So many.
+    Records(u32),
+}
+
+impl FromStr for BatchSize {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "all" => Ok(Self::All),
+            _ => word
+                .parse()
+                .map(Self::Records)
+                .map_err(|_| "it must be all, or a whole number, 1 or more".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for BatchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Records(records) => write!(f, "{records}"),
+        }
+    }
+}
+
+impl Serialize for BatchSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => serializer.serialize_str("all"),
+            Self::Records(records) => serializer.serialize_u32(*records),
+        }
+    }
+}
+
+/// A number or the word `all`: in TOML these are different types.
+impl<'de> Deserialize<'de> for BatchSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl Visitor<'_> for Either {
+            type Value = BatchSize;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"all\" or a whole number, 1 or more")
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<BatchSize, E> {
+                word.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(word), &self))
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<BatchSize, E> {
+                u32::try_from(number)
+                    .map(BatchSize::Records)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}

@@ -1,0 +1,69 @@
+//! Where a setting came from, so that a complaint can point at it.
+
+use std::fmt::Display;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use super::ConfigFile;
+use crate::failure::{Failure, Status};
+
+/// Which settings were typed and which stand in a configuration file.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    typed: Vec<String>,
+    file: Option<ConfigFile>,
+}
+
+impl Origins {
+    /// Looks at what was typed; `file` is the configuration file, if one was named.
+    pub(crate) fn new(matches: &ArgMatches, file: Option<ConfigFile>) -> Self {
+        let by_user = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        // Argument groups have ids too, without a value of their own to have a source.
+        let ids = matches.ids().map(clap::Id::as_str);
+        let typed = ids.filter(|id| by_user(id)).map(|id| id.replace('_', "-")).collect();
+        Self { typed, file }
+    }
+
+    /// Whether a user asked for `key` at all.
+    pub(crate) fn set(&self, key: &str) -> bool {
+        self.typed(key) || self.file.as_ref().is_some_and(|file| file.sets(key))
+    }
+
+    /// Refuses the value of `key`: what was given, where, and what is allowed.
+    pub(crate) fn refuse(&self, key: &str, given: impl Display, allowed: &str) -> Failure {
+        self.reject(key, given, &format!("it must be {allowed}"))
+    }
+
+    /// Refuses the value of `key`: what was given, where, and why.
+    pub(crate) fn reject(&self, key: &str, given: impl Display, why: &str) -> Failure {
+        let setting = match self.place(key) {
+            Some(_) => format!("{key} = {given}"),
+            None => format!("--{key} {given}"),
+        };
+        self.at(key, &format!("config::{key}"), &format!("{setting} is refused: {why}"))
+    }
+
+    /// Refuses a setting that contradicts another.
+    pub(crate) fn conflict(&self, key: &str, message: impl Into<String>) -> Failure {
+        self.at(key, "config::conflict", &message.into())
+    }
+
+    /// A wrong flag is a wrong command line; a wrong line of a file is wrong data.
+    fn at(&self, key: &str, code: &str, message: &str) -> Failure {
+        match self.place(key) {
+            Some(place) => Failure::new(Status::Data, code, format!("{message}\n{place}")),
+            None => Failure::usage(code, message),
+        }
+    }
+
+    /// The place in the file, for a setting that comes from there.
+    fn place(&self, key: &str) -> Option<String> {
+        let from_file = self.file.as_ref().filter(|_| !self.typed(key));
+        from_file.and_then(|file| file.place(key))
+    }
+
+    fn typed(&self, key: &str) -> bool {
+        self.typed.iter().any(|typed| typed == key)
+    }
+}

@@ -1,0 +1,51 @@
+//! What the user says about columns, over what is known about a data set.
+
+use steffle::fairness::NotionName;
+use steffle_data::{Missing, Recipe};
+
+use super::{Check, MissingValues};
+use crate::args::DataArgs;
+use crate::failure::Failure;
+
+/// Applies what was said to what is known; refuses data about which too little is.
+pub(crate) fn recipe(
+    known: Option<Recipe>,
+    said: &DataArgs,
+    partition_by: Option<&String>,
+    notion: &NotionName,
+    check: Check<'_>,
+) -> Result<Recipe, Failure> {
+    let mut recipe = known.unwrap_or_default();
+    if let Some(label) = &said.label
+        && *label != recipe.label
+    {
+        // What was known about the old label says nothing about the new one.
+        (recipe.favourable, recipe.threshold) = (None, None);
+        recipe.label.clone_from(label);
+    }
+    if !said.sensitive.is_empty() && said.sensitive != recipe.sensitive {
+        recipe.classes.clear();
+        recipe.sensitive.clone_from(&said.sensitive);
+    }
+    if recipe.label.is_empty() || recipe.sensitive.is_empty() {
+        let flag = if recipe.label.is_empty() { "--label" } else { "--sensitive" };
+        let message = format!("{flag} is missing: a file does not say what its columns mean");
+        let help = "name the column to predict and the sensitive one: \
+                    --label COLUMN --sensitive COLUMN";
+        return Err(Failure::usage("usage::missing", message).help(help));
+    }
+    recipe.favourable = said.favourable.clone().or(recipe.favourable);
+    recipe.unit = said.unit.clone().or(recipe.unit);
+    recipe.partition_by = partition_by.cloned().or(recipe.partition_by);
+    recipe.drop.extend_from_slice(&said.drop);
+    recipe.categorical.extend_from_slice(&said.categorical);
+    if let NotionName::Conditional(column) = notion {
+        recipe.stratum = Some(column.clone());
+    }
+    match check.word("missing", said.missing.as_deref())? {
+        Some(MissingValues::Drop) => recipe.missing = Missing::Drop,
+        Some(MissingValues::Category) => recipe.missing = Missing::Category,
+        None => {}
+    }
+    Ok(recipe)
+}

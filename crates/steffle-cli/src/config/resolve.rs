@@ -1,0 +1,211 @@
+//! From what was typed, or stands in a file, to complete and checked settings.
+
+use std::path::Path;
+
+use clap::{ArgMatches, Args};
+use steffle::fairness::NotionName;
+use steffle::train::Settings;
+
+use super::train::{Descent, Length, Privacy, TrainConfig, is_job};
+use super::{BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode, Origins};
+use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
+use crate::failure::Failure;
+
+impl TrainConfig {
+    /// Flags over the configuration file over defaults.
+    pub(crate) fn from_command(
+        command: TrainCommand,
+        typed: &ArgMatches,
+    ) -> Result<(Self, Origins), Failure> {
+        let TrainCommand { mut train, mut data, mut cut, config, .. } = command;
+        let file = config.map(|path| ConfigFile::read(&path, &keys())).transpose()?;
+        if let Some(file) = &file {
+            train = train.over(file.settings()?);
+            data = data.over(file.settings()?);
+            cut = cut.over(file.settings()?);
+        }
+        let origins = Origins::new(typed, file);
+        Ok((Self::resolve(train, data, cut, &origins)?, origins))
+    }
+
+    /// Fills in defaults; refuses values out of range and contradictions.
+    pub(crate) fn resolve(
+        train: TrainArgs,
+        meaning: DataArgs,
+        cut: CutArgs,
+        origins: &Origins,
+    ) -> Result<Self, Failure> {
+        let check = Check(origins);
+        check.word::<MissingValues>("missing", meaning.missing.as_deref())?;
+        let method = check.word("method", train.method.as_deref())?.unwrap_or(Method::Steffle);
+        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(Mode::None);
+        let data = data(check, &train)?;
+        let (centralisation, silos) = who_holds_what(check, data.as_deref(), &train, &cut)?;
+        Ok(Self {
+            data,
+            privacy: privacy(check, method, mode, &train)?,
+            descent: descent(check, method, &train)?,
+            lambda: lambda(check, method, train.lambda)?,
+            validation: check
+                .number("validation", train.validation, 0.0..1.0, "a number in [0, 1)")?
+                .unwrap_or(0.0),
+            model: check.explained("model", train.model.as_deref())?,
+            notion: check
+                .explained("notion", train.notion.as_deref())?
+                .unwrap_or(NotionName::DemographicParity),
+            heterogeneity: heterogeneity(check, cut.heterogeneity)?,
+            seed: check.seed(cut.seed)?,
+            threads: check.count("threads", train.threads)?,
+            method,
+            mode,
+            centralisation,
+            silos,
+            meaning,
+            partition_by: cut.partition_by,
+            records: train.records,
+            attributes: train.attributes,
+            test: train.test,
+            out: train.out,
+        })
+    }
+}
+
+/// The keys of a configuration file: every flag that is a setting.
+fn keys() -> Vec<String> {
+    let flags = TrainArgs::augment_args(clap::Command::new("train"));
+    let flags = CutArgs::augment_args(DataArgs::augment_args(flags));
+    let mut keys: Vec<String> =
+        flags.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect();
+    keys.sort();
+    keys
+}
+
+/// h of Algorithm 3.
+pub(crate) fn heterogeneity(check: Check<'_>, given: Option<f64>) -> Result<f64, Failure> {
+    let checked = check.number("heterogeneity", given, 0.0..=1.0, "a number in [0, 1]")?;
+    Ok(checked.unwrap_or(0.0))
+}
+
+fn data(check: Check<'_>, train: &TrainArgs) -> Result<Option<String>, Failure> {
+    let files = !train.records.is_empty();
+    let parts = [("attributes", !train.attributes.is_empty()), ("test", train.test.is_some())];
+    if files && train.data.is_some() {
+        let message = "--data and --records both say where the rows are; give one of them";
+        return Err(check.0.conflict("data", message));
+    }
+    for (key, given) in parts {
+        if given != files {
+            let message = "--records, --attributes and --test belong together; give all or none";
+            return Err(check.0.conflict(if given { key } else { "records" }, message));
+        }
+    }
+    let name = || train.data.clone().unwrap_or_else(|| "adult".to_owned());
+    Ok((!files).then(name))
+}
+
+fn lambda(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64, Failure> {
+    check.number("lambda", given, 0.0.., "a finite number, 0 or more")?;
+    match (method, given) {
+        (Method::Steffle, given) => Ok(given.unwrap_or(1.0)),
+        (Method::Erm, None | Some(0.0)) => Ok(0.0),
+        (Method::Erm, Some(given)) => {
+            let message = format!("method erm has no fairness to weigh with lambda {given}");
+            Err(check.0.conflict("lambda", message).help("leave --lambda out, or use steffle"))
+        }
+    }
+}
+
+fn privacy(
+    check: Check<'_>,
+    method: Method,
+    mode: Mode,
+    train: &TrainArgs,
+) -> Result<Option<Privacy>, Failure> {
+    let epsilon = check.positive("epsilon", train.epsilon)?;
+    let delta = f64::MIN_POSITIVE..1.0;
+    let delta = check.number("delta", train.delta, delta, "a number in (0, 1), ends excluded")?;
+    let clip = check.positive("clip", train.clip)?;
+    let diameter = check.positive("diameter", train.diameter)?;
+    if mode == Mode::Paper && method == Method::Erm {
+        let message = "method erm never reads the sensitive attribute, so mode paper has nothing \
+                       to protect";
+        return Err(check.0.conflict("mode", message).help("leave --mode out, or use steffle"));
+    }
+    if mode == Mode::Paper {
+        let epsilon = epsilon.ok_or_else(|| {
+            let message = "mode paper needs a privacy parameter";
+            check.0.conflict("mode", message).help("add --epsilon, for example --epsilon 3")
+        })?;
+        let (clip, diameter) = (clip.unwrap_or(1.0), diameter.unwrap_or(3.0));
+        return Ok(Some(Privacy { epsilon, delta, clip, diameter }));
+    }
+    let given = [("epsilon", epsilon), ("delta", delta), ("clip", clip), ("diameter", diameter)];
+    match given.into_iter().find(|(_, value)| value.is_some()) {
+        Some((key, _)) => {
+            let message = format!("{key} means nothing in mode {mode}: no noise is added there");
+            Err(check.0.conflict(key, message).help("add --mode paper"))
+        }
+        None => Ok(None),
+    }
+}
+
+fn descent(
+    check: Check<'_>,
+    method: Method,
+    train: &TrainArgs,
+) -> Result<Option<Descent>, Failure> {
+    let usual = Settings::default();
+    let rounds = check.count("rounds", train.rounds)?.map(Length::Rounds);
+    let epochs = check.count("epochs", train.epochs)?.map(Length::Epochs);
+    if rounds.is_some() && epochs.is_some() {
+        return Err(check.0.conflict("epochs", "rounds and epochs both say how long to train"));
+    }
+    if train.batch == Some(BatchSize::Records(0)) {
+        return Err(check.0.refuse("batch", 0, "all, or a whole number, 1 or more"));
+    }
+    let lr_theta = check.positive("lr-theta", train.lr_theta)?;
+    let lr_dual = check.positive("lr-dual", train.lr_dual)?;
+    let output = check.explained("output", train.output.as_deref())?;
+    if method == Method::Erm {
+        let steps = ["rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
+        return match steps.into_iter().find(|key| check.0.set(key)) {
+            Some(key) => {
+                let message = format!("method erm goes to its optimum and has no {key}");
+                Err(check.0.conflict(key, message).help("leave it out, or use steffle"))
+            }
+            None => Ok(None),
+        };
+    }
+    Ok(Some(Descent {
+        length: rounds.or(epochs).unwrap_or(Length::Epochs(40)),
+        batch: train.batch,
+        lr_theta: lr_theta.unwrap_or(usual.rates.theta),
+        lr_dual: lr_dual.unwrap_or(usual.rates.dual),
+        output: output.unwrap_or(usual.output),
+    }))
+}
+
+/// The centralisation and the number of records silos, as far as the files do not say them.
+fn who_holds_what(
+    check: Check<'_>,
+    data: Option<&str>,
+    train: &TrainArgs,
+    cut: &CutArgs,
+) -> Result<(Option<Centralisation>, Option<usize>), Failure> {
+    let asked = check.word("centralisation", train.centralisation.as_deref())?;
+    let silos = check.count("silos", cut.silos)?;
+    if data.is_none_or(|name| is_job(Path::new(name))) {
+        return Ok((asked, silos));
+    }
+    match (asked, silos) {
+        (Some(Centralisation::OneSilo), Some(silos)) if silos != 1 => {
+            let message = format!("centralisation one-silo has 1 silo, not {silos}");
+            Err(check.0.conflict("silos", message).help("leave out one of the two"))
+        }
+        (Some(Centralisation::OneSilo), _) => Ok((asked, Some(1))),
+        (asked, silos) => Ok((asked, Some(silos.unwrap_or(3)))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! The settings of a training run, complete and checked.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use steffle::fairness::NotionName;
+use steffle::model::ModelKind;
+use steffle::server::{Output, Rates};
+use steffle::train::Settings;
+use steffle_privacy::{Delta, Epsilon};
+
+use super::{BatchSize, Centralisation, Method, Mode};
+use crate::args::DataArgs;
+use crate::failure::Failure;
+
+/// All settings of a run. As TOML it is a configuration file that gives the same run again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct TrainConfig {
+    /// A data set's name, a file or a job; absent when `records` are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) records: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attributes: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test: Option<PathBuf>,
+    #[serde(flatten)]
+    pub(crate) meaning: DataArgs,
+    pub(crate) validation: f64,
+    pub(crate) method: Method,
+    /// Absent until the data is seen: the simplest model for the number of labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<ModelKind>,
+    pub(crate) notion: NotionName,
+    pub(crate) lambda: f64,
+    pub(crate) mode: Mode,
+    #[serde(flatten)]
+    pub(crate) privacy: Option<Privacy>,
+    /// Absent until the data is seen, when files say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) centralisation: Option<Centralisation>,
+    /// Absent until the data is seen, when files say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silos: Option<usize>,
+    pub(crate) heterogeneity: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) partition_by: Option<String>,
+    /// Absent for `erm`, which goes to its optimum.
+    #[serde(flatten)]
+    pub(crate) descent: Option<Descent>,
+    pub(crate) seed: u64,
+    /// The machine's own and the run's own, so not written down with the settings.
+    #[serde(skip)]
+    pub(crate) threads: Option<usize>,
+    #[serde(skip)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// The settings of `paper` mode.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Privacy {
+    pub(crate) epsilon: f64,
+    /// Absent until the data is seen: 1/n^2 for n training rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delta: Option<f64>,
+    pub(crate) clip: f64,
+    pub(crate) diameter: f64,
+}
+
+/// The settings of Algorithm 1's steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Descent {
+    #[serde(flatten)]
+    pub(crate) length: Length,
+    /// Absent until the data is seen: 256, or all records of a smaller silo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) batch: Option<BatchSize>,
+    pub(crate) lr_theta: f64,
+    pub(crate) lr_dual: f64,
+    pub(crate) output: Output,
+}
+
+/// How long to train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Length {
+    Rounds(u32),
+    Epochs(u32),
+}
+
+impl TrainConfig {
+    /// Settles what depends on the data.
+    pub(crate) fn settle(
+        &mut self,
+        labels: usize,
+        sizes: &[usize],
+        centralisation: Centralisation,
+    ) {
+        let rows: usize = sizes.iter().sum();
+        let smallest = sizes.iter().copied().min().unwrap_or(0);
+        let simplest = if labels == 2 { ModelKind::Logistic } else { ModelKind::Softmax };
+        self.model.get_or_insert(simplest);
+        self.silos = Some(sizes.len());
+        self.centralisation = Some(centralisation);
+        if let Some(privacy) = &mut self.privacy {
+            privacy.delta.get_or_insert((rows as f64).powi(-2));
+        }
+        if let Some(descent) = &mut self.descent {
+            let usual = match smallest {
+                small if small <= USUAL_BATCH => BatchSize::All,
+                _ => BatchSize::Records(USUAL_BATCH as u32),
+            };
+            descent.batch.get_or_insert(usual);
+        }
+    }
+
+    /// The core's settings; absent for `erm`.
+    pub(crate) fn settings(&self) -> Result<Option<Settings>, Failure> {
+        let Some(descent) = self.descent else { return Ok(None) };
+        let mode = match self.privacy {
+            None => steffle::train::Mode::None,
+            Some(privacy) => steffle::train::Mode::Paper(privacy.to_core()?),
+        };
+        let decay = Settings::default().rates.decay;
+        Ok(Some(Settings {
+            lambda: self.lambda,
+            mode,
+            length: match descent.length {
+                Length::Rounds(rounds) => steffle::train::Length::Rounds(rounds),
+                Length::Epochs(epochs) => steffle::train::Length::Epochs(epochs),
+            },
+            batch: match descent.batch {
+                Some(BatchSize::Records(records)) => Some(records),
+                Some(BatchSize::All) | None => None,
+            },
+            rates: Rates { theta: descent.lr_theta, dual: descent.lr_dual, decay },
+            output: descent.output,
+        }))
+    }
+
+    /// What the data is called: a run's default name. Files that were cut have the name of their
+    /// directory.
+    pub(crate) fn name(&self) -> String {
+        let data = self.data.as_deref().map(Path::new);
+        let cut = data.filter(|path| is_job(path)).or(self.records.first().map(PathBuf::as_path));
+        let directory = cut.and_then(Path::parent).and_then(Path::file_name);
+        let name = directory.or(data.or(cut).and_then(Path::file_stem));
+        name.unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl Privacy {
+    fn to_core(self) -> Result<steffle::train::Paper, Failure> {
+        let refuse = |error: steffle_privacy::PrivacyError| {
+            Failure::usage("config::privacy", error.to_string())
+        };
+        Ok(steffle::train::Paper {
+            epsilon: Epsilon::try_from(self.epsilon).map_err(refuse)?,
+            delta: Delta::try_from(self.delta.unwrap_or_default()).map_err(refuse)?,
+            clip: self.clip,
+            diameter: self.diameter,
+        })
+    }
+}
+
+/// Whether a file describes data that is already cut.
+pub(crate) fn is_job(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind == "toml")
+}
+
+/// The paper's batch size.
+const USUAL_BATCH: usize = 256;

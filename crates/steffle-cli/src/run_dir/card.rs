@@ -1,0 +1,111 @@
+//! The model card: what to tell people about a model, in the form model hubs read.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use steffle::metrics::Report;
+use steffle_data::Schema;
+
+use crate::commands::TrainReport;
+
+/// Markdown with a YAML header.
+pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) -> String {
+    let mut card = header(report);
+    // Writing to a string cannot fail.
+    let _ = write!(
+        card,
+        "\n# Fair classifier for `{label}` ({data})\n\n\
+         A {model} model that predicts `{label}` from {columns} columns ({features} encoded \
+         features). It was trained by method `{method}` over {silos} silo(s) so that its \
+         predictions depend little on `{sensitive}` (notion: {notion}, lambda {lambda}). It does \
+         not need `{sensitive}` to predict.\n\n\
+         ## Privacy\n\n{statement}\n\n\
+         ## Results on {test} held-out rows\n\n{overall}\n{groups}\n\
+         95 % intervals are in `metrics.json`. They say how far chance in the held-out rows could \
+         move a number, not how the model does on people unlike those in the data.\n\n\
+         ## Use\n\n```\nsteffle predict DIRECTORY records.csv\nsteffle evaluate DIRECTORY \
+         labelled.csv\n```\n\n\
+         ## Limits\n\n\
+         - Small gaps here do not make a decision lawful or just; they are averages over groups.\n\
+         - Gaps are guarded for the groups `{classes}` only, not for other or finer groups.\n\
+         - A category that training never saw switches on no feature; `predict` counts such \
+         cells.\n\n\
+         ## Settings\n\n```toml\n{config}```\n",
+        label = schema.recipe().label,
+        data = report.data,
+        model = report.model,
+        columns = schema.numeric().len() + schema.categorical().len(),
+        features = report.features,
+        method = report.method,
+        silos = report.silos,
+        sensitive = schema.recipe().sensitive.join("`, `"),
+        notion = report.notion,
+        lambda = report.lambda,
+        statement = report.privacy.statement,
+        test = report.test.records,
+        overall = overall(&report.test, &report.baseline),
+        groups = groups(&report.test, &report.baseline),
+        classes = schema.classes().join("`, `"),
+    );
+    card
+}
+
+/// The YAML header. Every value is JSON, which is YAML too, so no name can break it.
+fn header(report: &TrainReport) -> String {
+    let metrics = [
+        ("accuracy", "accuracy", Some(report.test.accuracy)),
+        ("roc_auc", "AUC", report.test.auc),
+        ("demographic_parity", "demographic-parity gap", report.test.demographic_parity),
+        ("equalized_odds", "equalized-odds gap", report.test.equalized_odds),
+    ];
+    let metrics: Vec<_> = metrics
+        .into_iter()
+        .filter_map(|(kind, name, value)| {
+            value.map(|value| json!({"type": kind, "name": name, "value": value}))
+        })
+        .collect();
+    let results = json!([{
+        "name": format!("steffle-{}", report.data),
+        "results": [{
+            "task": {"type": "tabular-classification"},
+            "dataset": {"type": report.data, "name": report.data},
+            "metrics": metrics,
+        }],
+    }]);
+    let tags =
+        json!(["tabular-classification", "fairness", "federated-learning", "differential-privacy"]);
+    format!(
+        "---\nlibrary_name: steffle\npipeline_tag: tabular-classification\ntags: {tags}\n\
+         datasets: {}\nmodel-index: {results}\n---\n",
+        json!([report.data])
+    )
+}
+
+fn overall(test: &Report, baseline: &Report) -> String {
+    let lines = [
+        ("error", Some(test.error), Some(baseline.error)),
+        ("demographic-parity gap", test.demographic_parity, baseline.demographic_parity),
+        ("equalized-odds gap", test.equalized_odds, baseline.equalized_odds),
+        ("equal-opportunity gap", test.equal_opportunity, baseline.equal_opportunity),
+        ("AUC", test.auc, baseline.auc),
+    ];
+    let mut table = "| | this model | without fairness |\n|---|---|---|\n".to_owned();
+    for (name, ours, theirs) in lines {
+        table += &format!("| {name} | {} | {} |\n", cell(ours), cell(theirs));
+    }
+    table
+}
+
+fn groups(test: &Report, baseline: &Report) -> String {
+    let mut table =
+        "| group | rows | error | error without fairness |\n|---|---|---|---|\n".to_owned();
+    for (ours, theirs) in test.groups.iter().zip(&baseline.groups) {
+        let (name, rows) = (&ours.name, ours.records);
+        table += &format!("| {name} | {rows} | {} | {} |\n", cell(ours.error), cell(theirs.error));
+    }
+    table
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "not enough evidence".to_owned(), |value| format!("{value:.4}"))
+}

@@ -1,0 +1,15 @@
+//! The real binary, from outside: what is typed, printed, written and returned.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
+
+mod bad_input;
+mod centralisation;
+mod config;
+mod data;
+mod harness;
+mod help;
+mod interrupt;
+mod output;
+mod predict;
+mod run_directory;
+mod train;
