@@ -36,7 +36,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     println!("synthetic rows in the schema of Adult, full batch, {ROUNDS} rounds, no noise");
     println!(
         "{:>10} {:>6} {:>8} {:>9} {:>9} {:>16} {:>11} {:>11} {:>7}",
-        "records", "silos", "threads", "wall s", "CPU s", "ns/record-round", "encoded MB", "peak MB",
+        "records",
+        "silos",
+        "threads",
+        "wall s",
+        "CPU s",
+        "ns/record-round",
+        "encoded MB",
+        "peak MB",
         "ratio"
     );
     let mut records = 10_000;
@@ -73,8 +80,7 @@ pub(crate) fn run_point(point: &Point) -> Outcome {
         .collect::<Result<Vec<_>, _>>()?;
     // Rows, ids and labels at one division; ids and classes at the other.
     let per_attribute = size_of::<u64>() + size_of::<u16>();
-    let encoded: usize =
-        parts.iter().map(|(own, _)| own.bytes() + own.len() * per_attribute).sum();
+    let encoded: usize = parts.iter().map(|(own, _)| own.bytes() + own.len() * per_attribute).sum();
     let mut federation = federation(LAYOUT, parts)?;
     let settings = Settings {
         mode: Mode::None,

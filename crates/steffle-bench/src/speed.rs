@@ -35,9 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let schema = Schema::from_summary(data.recipe(), &Summary::of(&data, &rows.train))?;
     let parts = silos
         .iter()
-        .map(|own| {
-            Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?))
-        })
+        .map(|own| Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?)))
         .collect::<Result<Vec<_>, steffle_data::Error>>()?;
     let mut federation = federation(schema.layout(), parts)?;
 
@@ -49,7 +47,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         diameter: 4.0,
     });
     let plan = Settings { mode, ..Settings::default() }.check(federation.sizes())?;
-    println!("Adult, 3 silos, batch 256, {} rounds, 2 x 2 W, theorem noise, one thread", plan.rounds());
+    println!(
+        "Adult, 3 silos, batch 256, {} rounds, 2 x 2 W, theorem noise, one thread",
+        plan.rounds()
+    );
     println!("{:>4} {:>16} {:>16} {:>8}", "run", "steffle CPU s", "numpy CPU s", "ratio");
     let (mut best, mut best_peer) = (f64::INFINITY, f64::INFINITY);
     for repetition in 1..=arguments.repeat {
@@ -66,10 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// One run of the peer; it reports its own CPU time, loading excluded.
-fn peer_seconds(
-    python: &PathBuf,
-    seed: u32,
-) -> Result<f64, Box<dyn std::error::Error>> {
+fn peer_seconds(python: &PathBuf, seed: u32) -> Result<f64, Box<dyn std::error::Error>> {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(python)
         .arg(here.join("peer/numpy_peer.py"))

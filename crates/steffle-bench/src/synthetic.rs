@@ -8,11 +8,8 @@ use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 const LEVELS: [u32; 7] = [7, 16, 7, 14, 6, 5, 41];
 const NUMERIC: usize = 6;
 
-pub(crate) const LAYOUT: Layout = Layout {
-    numeric: NUMERIC,
-    categorical: LEVELS.len(),
-    features: NUMERIC + 96,
-};
+pub(crate) const LAYOUT: Layout =
+    Layout { numeric: NUMERIC, categorical: LEVELS.len(), features: NUMERIC + 96 };
 
 /// Silo `silo` with `records` records whose label and class both lean on the first number.
 pub(crate) fn silo(

@@ -3,7 +3,7 @@
 use rand_distr::{Binomial, Distribution};
 
 use super::confusion::Joint;
-use crate::randomness::{ChaCha12Rng, Purpose, stream};
+use crate::randomness::{ChaCha8Rng, Purpose, stream};
 
 /// A lower and an upper end.
 pub type Interval = [f64; 2];
@@ -72,7 +72,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// As many draws as there are counts, with probabilities proportional to the counts.
-fn multinomial(counts: &[u64], drawn: &mut [u64], rng: &mut ChaCha12Rng) {
+fn multinomial(counts: &[u64], drawn: &mut [u64], rng: &mut ChaCha8Rng) {
     let mut mass: u64 = counts.iter().sum();
     let mut left = mass;
     for (drawn, &count) in drawn.iter_mut().zip(counts) {
