@@ -1,4 +1,5 @@
-//! Ctrl-C: what is being written is removed, then the program ends with status 130.
+//! Ctrl-C, or a request to terminate: what is being written is removed, then the program ends
+//! with status 130.
 
 use std::fs;
 use std::io;

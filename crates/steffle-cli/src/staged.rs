@@ -34,8 +34,12 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Starts a file; an existing file is replaced when it is committed.
+    /// Starts a file; an existing file is replaced when it is committed, anything else is not.
     pub(crate) fn file(target: &Path) -> Result<(Self, File), Failure> {
+        if target.exists() && !target.is_file() {
+            let message = format!("{}: exists and is not a file", target.display());
+            return Err(Failure::data("data::occupied", message).help("choose another name"));
+        }
         Self::start(target, true, |path| File::create_new(path))
     }
 

@@ -65,7 +65,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) validation: Option<f64>,
 
-    /// steffle (Algorithm 1), or erm: federated training without fairness [default: steffle]
+    /// steffle (Algorithm 1), or erm: the optimum without fairness [default: steffle]
     #[arg(long, value_name = "METHOD", value_parser = ["steffle", "erm"])]
     pub(crate) method: Option<String>,
     /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]
@@ -103,10 +103,11 @@ pub(crate) struct TrainArgs {
     /// Rounds of communication
     #[arg(long, value_name = "N", conflicts_with = "epochs", help_heading = "Optimisation")]
     pub(crate) rounds: Option<u32>,
-    /// Passes over the data, instead of --rounds [default: 40]
+    /// Passes over the largest silo, instead of --rounds [default: 40, and at least 1000 rounds
+    /// without noise]
     #[arg(long, value_name = "N", help_heading = "Optimisation")]
     pub(crate) epochs: Option<u32>,
-    /// Records per silo and round [default: 256, or all of a smaller silo]
+    /// Records per silo and round [default: 256, or as many as the smallest silo has]
     #[arg(long, value_name = "N|all", help_heading = "Optimisation")]
     pub(crate) batch: Option<BatchSize>,
     /// Step size of theta, decaying by 0.8 at every quarter of the run [default: 0.25]

@@ -1,5 +1,6 @@
 //! `steffle predict RUN FILE`: labels and probabilities, in chunks, without the sensitive column.
 
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -23,6 +24,10 @@ pub(crate) fn predict(args: &PredictArgs, output: Output) -> Result<(), Failure>
         return to_standard_output(args, output);
     };
     let run = Run::open(&args.run)?;
+    if same_file(target, &args.file) {
+        let message = format!("{}: is the file to read from", target.display());
+        return Err(Failure::usage("usage::output", message).help("choose another --output"));
+    }
     let (staged, file) = Staged::file(target)?;
     let progress = Progress::start("Predicting");
     let written = write_predictions(&run, &args.file, BufWriter::new(file));
@@ -39,6 +44,10 @@ pub(crate) fn predict(args: &PredictArgs, output: Output) -> Result<(), Failure>
     });
     let text = format!("{records} records -> {}\n{}", target.display(), warnings(&unmatched));
     output.result(&value, &text)
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
 }
 
 fn to_standard_output(args: &PredictArgs, output: Output) -> Result<(), Failure> {

@@ -55,7 +55,7 @@ impl TrainConfig {
                 .unwrap_or(NotionName::DemographicParity),
             heterogeneity: heterogeneity(check, cut.heterogeneity)?,
             seed: check.seed(cut.seed)?,
-            threads: check.count("threads", train.threads)?,
+            threads: threads(check, train.threads)?,
             method,
             mode,
             centralisation,
@@ -69,6 +69,9 @@ impl TrainConfig {
         })
     }
 }
+
+/// More threads than this are a typing error, and starting them takes minutes.
+const MOST_THREADS: usize = 1024;
 
 /// The keys of a configuration file: every flag that is a setting.
 fn keys() -> Vec<String> {
@@ -84,6 +87,16 @@ fn keys() -> Vec<String> {
 pub(crate) fn heterogeneity(check: Check<'_>, given: Option<f64>) -> Result<f64, Failure> {
     let checked = check.number("heterogeneity", given, 0.0..=1.0, "a number in [0, 1]")?;
     Ok(checked.unwrap_or(0.0))
+}
+
+fn threads(check: Check<'_>, given: Option<usize>) -> Result<Option<usize>, Failure> {
+    match given {
+        Some(threads) if !(1..=MOST_THREADS).contains(&threads) => {
+            let allowed = format!("a whole number from 1 to {MOST_THREADS}");
+            Err(check.0.refuse("threads", threads, &allowed))
+        }
+        given => Ok(given),
+    }
 }
 
 fn data(check: Check<'_>, train: &TrainArgs) -> Result<Option<String>, Failure> {
@@ -177,7 +190,7 @@ fn descent(
         };
     }
     Ok(Some(Descent {
-        length: rounds.or(epochs).unwrap_or(Length::Epochs(40)),
+        length: rounds.or(epochs),
         batch: train.batch,
         lr_theta: lr_theta.unwrap_or(usual.rates.theta),
         lr_dual: lr_dual.unwrap_or(usual.rates.dual),

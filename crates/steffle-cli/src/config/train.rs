@@ -73,9 +73,10 @@ pub(crate) struct Privacy {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Descent {
+    /// Absent until the data is seen: 40 epochs and, without noise, at least 1000 rounds.
     #[serde(flatten)]
-    pub(crate) length: Length,
-    /// Absent until the data is seen: 256, or all records of a smaller silo.
+    pub(crate) length: Option<Length>,
+    /// Absent until the data is seen: 256, or as many as the smallest silo has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<BatchSize>,
     pub(crate) lr_theta: f64,
@@ -100,7 +101,10 @@ impl TrainConfig {
         centralisation: Centralisation,
     ) {
         let rows: usize = sizes.iter().sum();
-        let smallest = sizes.iter().copied().min().unwrap_or(0);
+        let (smallest, largest) = (
+            sizes.iter().copied().min().unwrap_or_default(),
+            sizes.iter().copied().max().unwrap_or_default(),
+        );
         let simplest = if labels == 2 { ModelKind::Logistic } else { ModelKind::Softmax };
         self.model.get_or_insert(simplest);
         self.silos = Some(sizes.len());
@@ -109,11 +113,20 @@ impl TrainConfig {
             privacy.delta.get_or_insert((rows as f64).powi(-2));
         }
         if let Some(descent) = &mut self.descent {
-            let usual = match smallest {
-                small if small <= USUAL_BATCH => BatchSize::All,
-                _ => BatchSize::Records(USUAL_BATCH as u32),
+            let usual = match USUAL_BATCH.min(smallest) {
+                _ if largest <= USUAL_BATCH => BatchSize::All,
+                records => BatchSize::Records(records as u32),
             };
-            descent.batch.get_or_insert(usual);
+            let batch = *descent.batch.get_or_insert(usual);
+            let usual = match (self.mode, batch) {
+                (Mode::Paper, _) => Length::Epochs(USUAL_EPOCHS),
+                (Mode::None, BatchSize::All) => Length::Rounds(LEAST_ROUNDS),
+                (Mode::None, BatchSize::Records(size)) => {
+                    let per_epoch = (largest as u32).div_ceil(size.max(1));
+                    Length::Rounds(LEAST_ROUNDS.max(USUAL_EPOCHS.saturating_mul(per_epoch)))
+                }
+            };
+            descent.length.get_or_insert(usual);
         }
     }
 
@@ -128,7 +141,7 @@ impl TrainConfig {
         Ok(Some(Settings {
             lambda: self.lambda,
             mode,
-            length: match descent.length {
+            length: match descent.length.unwrap_or(Length::Epochs(USUAL_EPOCHS)) {
                 Length::Rounds(rounds) => steffle::train::Length::Rounds(rounds),
                 Length::Epochs(epochs) => steffle::train::Length::Epochs(epochs),
             },
@@ -171,5 +184,9 @@ pub(crate) fn is_job(path: &Path) -> bool {
     path.extension().is_some_and(|kind| kind == "toml")
 }
 
-/// The paper's batch size.
+/// The paper's batch size and number of epochs.
 const USUAL_BATCH: usize = 256;
+const USUAL_EPOCHS: u32 = 40;
+
+/// On few records 40 epochs are too few steps to come near the optimum.
+const LEAST_ROUNDS: u32 = 1000;

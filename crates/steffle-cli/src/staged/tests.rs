@@ -46,6 +46,23 @@ fn what_is_not_committed_leaves_nothing() {
 }
 
 #[test]
+fn only_files_are_replaced_by_files() {
+    let place = place("kinds");
+    fs::create_dir(place.join("directory")).unwrap();
+    let device = cfg!(unix).then(|| PathBuf::from("/dev/null"));
+    for target in [place.join("directory")].into_iter().chain(device) {
+        assert_eq!(Staged::file(&target).unwrap_err().code, "steffle::data::occupied");
+    }
+    fs::write(place.join("old.csv"), "old").unwrap();
+    let (staged, mut file) = Staged::file(&place.join("old.csv")).unwrap();
+    file.write_all(b"new").unwrap();
+    assert_eq!(fs::read(place.join("old.csv")).unwrap(), b"old");
+    staged.commit().unwrap();
+    assert_eq!(fs::read(place.join("old.csv")).unwrap(), b"new");
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
 fn directories_that_others_use_stay() {
     let place = place("shared");
     let first = Staged::directory(&place.join("runs/a"), false).unwrap();

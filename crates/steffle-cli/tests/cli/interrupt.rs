@@ -1,4 +1,4 @@
-//! Ctrl-C in the middle of a run.
+//! Signals in the middle of a run.
 
 #![cfg(unix)]
 
@@ -10,7 +10,16 @@ use crate::harness::Place;
 
 #[test]
 fn ctrl_c_leaves_nothing() {
-    let place = Place::new("ctrl-c");
+    interrupted_by("INT");
+}
+
+#[test]
+fn a_request_to_terminate_leaves_nothing() {
+    interrupted_by("TERM");
+}
+
+fn interrupted_by(signal: &str) {
+    let place = Place::new(&format!("interrupt-{signal}"));
     let mut child = place
         .command(&["train", "--rounds", "100000000", "--out", "deep/run"])
         .stderr(Stdio::null())
@@ -25,14 +34,14 @@ fn ctrl_c_leaves_nothing() {
     }
     sleep(Duration::from_millis(300));
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
     let ended = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
         if started.elapsed() > Duration::from_mins(2) {
             child.kill().unwrap();
-            panic!("Ctrl-C did not end the run");
+            panic!("SIG{signal} did not end the run");
         }
         sleep(Duration::from_millis(10));
     };

@@ -70,6 +70,10 @@ fn wrong_files_leave_no_output() {
         assert!(ran.stderr.contains(&format!("error[steffle::data::{code}]")), "{}", ran.stderr);
         assert_eq!(place.names(), before, "{file}");
     }
+    let onto_itself = place.run(&["predict", "run", "people.csv", "--output", "./people.csv"]);
+    assert_eq!(onto_itself.status, 2);
+    assert!(onto_itself.stderr.contains("error[steffle::usage::output]"), "{}", onto_itself.stderr);
+    assert_eq!(place.read("people.csv"), pairs(0..400));
 }
 
 #[test]

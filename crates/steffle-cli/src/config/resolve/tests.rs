@@ -22,10 +22,7 @@ fn defaults_are_those_of_the_help() {
     assert_eq!((config.silos, config.heterogeneity, config.seed), (Some(3), 0.0, 0));
     assert_eq!((config.method, config.mode, config.lambda), (Method::Steffle, Mode::None, 1.0));
     let descent = config.descent.unwrap();
-    assert_eq!(
-        (descent.length, descent.lr_theta, descent.lr_dual),
-        (Length::Epochs(40), 0.25, 0.1)
-    );
+    assert_eq!((descent.lr_theta, descent.lr_dual), (0.25, 0.1));
     assert_eq!(config.notion, NotionName::DemographicParity);
 }
 
@@ -36,10 +33,18 @@ fn settling_fills_in_what_depends_on_the_data() {
     assert_eq!(config.model, Some(ModelKind::Softmax));
     assert_eq!(config.privacy.unwrap().delta, Some(1e-6));
     assert_eq!(config.descent.unwrap().batch, Some(BatchSize::Records(256)));
-    let mut small = resolve(&[]).unwrap();
-    small.settle(2, &[20, 600], Centralisation::Silos);
-    assert_eq!(small.descent.unwrap().batch, Some(BatchSize::All));
-    assert_eq!(small.model, Some(ModelKind::Logistic));
+    assert_eq!(config.descent.unwrap().length, Some(Length::Epochs(40)));
+
+    let settled = |sizes: &[usize]| {
+        let mut config = resolve(&[]).unwrap();
+        config.settle(2, sizes, Centralisation::Silos);
+        assert_eq!(config.model, Some(ModelKind::Logistic));
+        let descent = config.descent.unwrap();
+        (descent.batch.unwrap(), descent.length.unwrap())
+    };
+    assert_eq!(settled(&[20, 200]), (BatchSize::All, Length::Rounds(1000)));
+    assert_eq!(settled(&[100, 600]), (BatchSize::Records(100), Length::Rounds(1000)));
+    assert_eq!(settled(&[9000, 25_600]), (BatchSize::Records(256), Length::Rounds(4000)));
 }
 
 #[test]
@@ -72,7 +77,7 @@ fn flags_win_over_the_file() {
     let file = place.to_str().unwrap();
     let config = resolve(&["--config", file, "--lambda", "2", "--rounds", "9"]).unwrap();
     assert_eq!((config.lambda, config.silos), (2.0, Some(7)));
-    assert_eq!(config.descent.unwrap().length, Length::Rounds(9));
+    assert_eq!(config.descent.unwrap().length, Some(Length::Rounds(9)));
     assert_eq!(config.meaning.sensitive, ["race"]);
     std::fs::remove_file(place).unwrap();
 }
