@@ -1,11 +1,12 @@
 //! What privacy the settings give and to whom, in words.
 
 use serde::Serialize;
+use steffle::protocol::Batch;
 use steffle::train::Plan;
 use steffle_privacy::{Delta, Mu, gdp};
 
 use super::load::Holdings;
-use crate::config::{Method, TrainConfig};
+use crate::config::{Method, Privacy, TrainConfig};
 
 /// The `privacy` object of the JSON of `train`.
 #[derive(Debug, Clone, Serialize)]
@@ -61,11 +62,12 @@ pub(crate) fn privacy(
         });
     };
     let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
-    let honest = honest_epsilon(epsilon, delta, asked.diameter, plan, holdings, classes);
+    let honest = honest_epsilon(asked, plan, holdings, classes);
     let instead = honest.map_or_else(String::new, |honest| {
         format!(
-            " and an honest accountant gives epsilon {honest:.1} (not counting the class \
-             frequencies, which are sent exactly)"
+            ": an honest accountant gives epsilon {honest:.1} for a record in full batches, more \
+             in an epoch's smaller last batch, not counting the class frequencies, which are sent \
+             exactly"
         )
     });
     let units = match largest_unit {
@@ -75,11 +77,10 @@ pub(crate) fn privacy(
     let statement = format!(
         "The guarantee does not hold: Theorem 3.2 claims epsilon {epsilon} at delta {delta:.1e} \
          for each silo's sensitive attribute, but it prices a round's two messages one at a time \
-         and the exact gradients reveal which records were in the batch,{instead}.{units} This \
+         and the exact gradients reveal which records were in the batch{instead}.{units} This \
          is also a seeded simulation on one machine: whoever knows the seed can subtract the \
          noise. Features and labels are not protected at all."
     );
-    let statement = statement.replace("batch,.", "batch.");
     PrivacyReport {
         kind: "simulation",
         epsilon: Some(epsilon),
@@ -92,46 +93,67 @@ pub(crate) fn privacy(
 }
 
 /// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
-///
-/// One participation of a record costs `8/rho/(m sigma)^2` for the table (rows r and r' move by
-/// at most 1 under noise `m sigma sqrt(p)/2`) and `4/D^2/(m sigma)^2` for theta (the clipped sum
-/// moves by at most 2 L under noise `m sigma L D`). With the theorem's
-/// `sigma^2 = 16 T ln(1/delta)/(epsilon^2 n^2 rho)` and rho at most 1/k that is at most
-/// `(n/m)^2 epsilon^2 (1/2 + 1/(4 k D^2)) / (T ln(1/delta))`.
-fn honest_epsilon(
-    epsilon: f64,
-    delta: f64,
-    diameter: f64,
-    plan: &Plan,
-    holdings: &Holdings,
-    classes: usize,
-) -> Option<f64> {
-    let rounds = f64::from(plan.rounds());
+fn honest_epsilon(asked: Privacy, plan: &Plan, holdings: &Holdings, classes: usize) -> Option<f64> {
     let sizes = holdings.sizes();
     let largest = sizes.iter().copied().max()?;
     let batch = |held: usize| match (plan.batch(), holdings) {
-        (steffle::protocol::Batch::All, _) => held,
-        (steffle::protocol::Batch::Mini(size), Holdings::Silos(_)) => size as usize,
+        (Batch::All, _) => held,
+        (Batch::Mini(size), Holdings::Silos(_)) => size as usize,
         // Silos of one attributes holder announce equal shares of their records.
-        (steffle::protocol::Batch::Mini(size), Holdings::Split { .. }) => {
+        (Batch::Mini(size), Holdings::Split { .. }) => {
             (size as usize * held / largest).clamp(1, size as usize)
         }
     };
-    let joint = 0.5 + 1.0 / (4.0 * classes as f64 * diameter * diameter);
-    let squared_mu = |records: usize, size: usize| {
-        let times = (rounds / records.div_ceil(size) as f64).ceil();
-        let ratio = records as f64 / size as f64;
-        times * (ratio * epsilon).powi(2) * joint / (rounds * -delta.ln())
-    };
+    let cost = |held, size| squared_mu(asked, plan.rounds(), held, size, classes);
     let worst = match holdings {
-        Holdings::Silos(_) => {
-            sizes.iter().map(|&held| squared_mu(held, batch(held))).fold(0.0, f64::max)
-        }
+        Holdings::Silos(_) => sizes.iter().map(|&held| cost(held, batch(held))).fold(0.0, f64::max),
         Holdings::Split { .. } => {
-            let announced = sizes.iter().map(|&held| batch(held)).sum();
-            squared_mu(sizes.iter().sum(), announced)
+            cost(sizes.iter().sum(), sizes.iter().map(|&held| batch(held)).sum())
         }
     };
-    let (mu, delta) = (Mu::try_from(worst.sqrt()).ok()?, Delta::try_from(delta).ok()?);
-    Some(gdp::epsilon(mu, delta))
+    let mu = Mu::try_from(worst.sqrt()).ok()?;
+    Some(gdp::epsilon(mu, Delta::try_from(asked.delta?).ok()?))
+}
+
+/// mu^2 of all participations of a record of one of `records`, `batch` of them in a round.
+///
+/// One participation costs at most `8/(rho (m sigma)^2)` for the table (rows r and r' move by at
+/// most 1 under noise `m sigma sqrt(p)/2`) and `4/(D m sigma)^2` for theta (the clipped sum moves
+/// by at most 2 L under noise `m sigma L D`). With the theorem's
+/// `sigma^2 = 16 T ln(1/delta)/(epsilon^2 n^2 rho)` and rho at most 1/k the two together are
+/// `(n/m)^2 epsilon^2 (1/2 + 1/(4 k D^2)) / (T ln(1/delta))`.
+fn squared_mu(asked: Privacy, rounds: u32, records: usize, batch: usize, classes: usize) -> f64 {
+    let Privacy { epsilon, delta, diameter, .. } = asked;
+    let rounds = f64::from(rounds);
+    let times = (rounds / records.div_ceil(batch.max(1)) as f64).ceil();
+    let ratio = records as f64 / batch as f64;
+    let joint = 0.5 + 1.0 / (4.0 * classes as f64 * diameter * diameter);
+    times * (ratio * epsilon).powi(2) * joint / (rounds * -delta.unwrap_or_default().ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use steffle_privacy::{Epsilon, GroupFraction, Rounds, paper};
+
+    use super::*;
+
+    /// The closed form against the theorem's own sigma and the cost of each message.
+    #[test]
+    fn the_cost_is_that_of_the_theorem_s_noise() {
+        let asked = Privacy { epsilon: 3.0, delta: Some(1e-9), clip: 2.0, diameter: 3.0 };
+        let (rounds, records, batch, classes) = (1800, 11_305, 256, 2);
+        let rho = 1.0 / classes as f64;
+        let sigma = paper::sigma_dual(
+            Epsilon::try_from(asked.epsilon).unwrap(),
+            Delta::try_from(1e-9).unwrap(),
+            Rounds::try_from(u64::from(rounds)).unwrap(),
+            records,
+            GroupFraction::try_from(rho).unwrap(),
+        );
+        let per_round = (8.0 / rho + 4.0 / asked.diameter.powi(2)) / (batch as f64 * sigma).powi(2);
+        // 45 batches make an epoch, so 40 epochs.
+        let expected = 40.0 * per_round;
+        let found = squared_mu(asked, rounds, records, batch, classes);
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} against {expected}");
+    }
 }
