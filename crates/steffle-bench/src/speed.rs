@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// How many times each side runs; the best of each counts.
     #[arg(long, default_value_t = 7)]
     repeat: u32,
+    /// Run our side only, for a profiler.
+    #[arg(long)]
+    alone: bool,
 }
 
 /// Prints both times of every repetition, the best of each, and their ratio.
@@ -58,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let clock = Clock::start();
         train(&plan, OBJECTIVE, &mut federation, start, |_| ControlFlow::Continue(()))?;
         let own = clock.cpu();
-        let peer = peer_seconds(&arguments.python, repetition)?;
+        let peer =
+            if arguments.alone { f64::NAN } else { peer_seconds(&arguments.python, repetition)? };
         println!("{repetition:>4} {own:>16.4} {peer:>16.4} {:>8.1}", peer / own);
         (best, best_peer) = (best.min(own), best_peer.min(peer));
     }

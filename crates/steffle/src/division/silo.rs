@@ -24,6 +24,7 @@ pub enum SiloError {
 pub struct Silo {
     records: RecordsDivision,
     attributes: AttributesDivision,
+    selection: Selection,
 }
 
 /// The private sums of a part of the batch, and room to select them in.
@@ -42,7 +43,7 @@ impl Silo {
     /// Puts the divisions together; refuses when they hold different records.
     pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
         let attributes = AttributesDivision::beside(attributes, records.records().ids())?;
-        Ok(Self { records, attributes })
+        Ok(Self { records, attributes, selection: Selection::default() })
     }
 
     /// The records division.
@@ -69,18 +70,22 @@ impl Silo {
         let blocks = self.records.model().blocks().to_vec();
         let objective = self.records.objective();
         let combinations = Combinations::new(question, objective.classes(), objective.columns());
+        let selected = |selection: Selection| Selected {
+            sums: attributes.open(&reserved, question, &blocks),
+            selection,
+        };
+        let first = selected(std::mem::take(&mut self.selection));
         let (public, selected) = self.records.pass(
             question,
             round,
-            || Selected {
-                sums: attributes.open(&reserved, question, &blocks),
-                selection: Selection::default(),
-            },
+            first,
+            || selected(Selection::default()),
             |selected, candidates| {
                 let Selected { sums, selection } = selected;
                 attributes.add(&combinations, candidates, sums, selection);
             },
         )?;
+        self.selection = selected.selection;
         Ok((public, selected.sums.release(reserved, noise)))
     }
 }

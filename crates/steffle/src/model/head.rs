@@ -36,9 +36,11 @@ pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
 pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: &mut Vec<f64>) {
     into.clear();
     if logits == 1 {
-        for pair in probabilities.chunks_exact(2) {
-            let slope = pair[0] * pair[1];
-            into.extend([-slope, slope]);
+        into.resize(probabilities.len(), 0.0);
+        let pairs = probabilities.as_chunks::<2>().0.iter();
+        for ([minus, plus], [q, p]) in into.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+            *plus = q * p;
+            *minus = -*plus;
         }
         return;
     }
@@ -55,8 +57,8 @@ pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: 
 pub fn loss_slopes(probabilities: &[f64], labels: &[u16], logits: usize, into: &mut Vec<f64>) {
     into.clear();
     if logits == 1 {
-        let pairs = probabilities.chunks_exact(2);
-        into.extend(pairs.zip(labels).map(|(pair, &label)| pair[1] - f64::from(label)));
+        let pairs = probabilities.as_chunks::<2>().0.iter();
+        into.extend(pairs.zip(labels).map(|([_, p], &label)| p - f64::from(label)));
         return;
     }
     into.extend_from_slice(probabilities);

@@ -4,7 +4,7 @@
 //! contiguous run. Every weight slice here is *padded*: it ends with a zero slot that absent
 //! levels point at ([`Layout::absent`](crate::record::Layout::absent)).
 
-use crate::record::Rows;
+use crate::record::{Layout, Rows};
 
 /// Copies `weights` (`[features + 1][outputs]`) and appends the zero slot.
 pub(crate) fn pad(weights: &[f64], outputs: usize, padded: &mut Vec<f64>) {
@@ -13,69 +13,73 @@ pub(crate) fn pad(weights: &[f64], outputs: usize, padded: &mut Vec<f64>) {
     padded.resize(weights.len() + outputs, 0.0);
 }
 
-/// Calls `$function::<N>` with `$width` as a constant, up to 16, so that the loop over so many
-/// columns is unrolled; `N = usize::MAX` stands for any larger number.
+/// Calls `$fixed::<N>` with `$width` as the constant N where it is 1 to 16, so that a row is an
+/// array and the loop over it is unrolled; `$any` with the width as first argument elsewhere.
 macro_rules! by_width {
-    ($width:expr, $function:ident($($argument:expr),*)) => {
-        $crate::model::kernel::by_width!(@ $width, $function, ($($argument),*),
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+    ($width:expr, $fixed:ident or $any:ident, ($($argument:expr),*)) => {
+        $crate::model::kernel::by_width!(@ $width, $fixed, $any, ($($argument),*),
+            1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
     };
-    (@ $width:expr, $function:ident, $arguments:tt, $($constant:literal)*) => {
+    (@ $width:expr, $fixed:ident, $any:ident, $arguments:tt, $($constant:literal)*) => {
         match $width {
-            $($constant => $crate::model::kernel::by_width!(call $function, $constant, $arguments),)*
-            _ => $crate::model::kernel::by_width!(call $function, { usize::MAX }, $arguments),
+            0 => {}
+            $($constant => $crate::model::kernel::by_width!(call $fixed::<$constant>, $arguments),)*
+            _ => $crate::model::kernel::by_width!(call $any, $width, $arguments),
         }
     };
-    (call $function:ident, $constant:tt, ($($argument:expr),*)) => {
-        $function::<$constant>($($argument),*)
+    (call $fixed:ident::<$constant:literal>, ($($argument:expr),*)) => {
+        $fixed::<$constant>($($argument),*)
     };
+    (call $any:ident, $width:expr, ($($argument:expr),*)) => { $any($width, $($argument),*) };
 }
 pub(crate) use by_width;
 
 /// The scores of all rows under one output: `w' x + bias`.
 pub(crate) fn dot_all(rows: &Rows, weights: &[f64], scores: &mut Vec<f64>) {
+    let (numeric, codes) = rows.parts();
     scores.clear();
     scores.resize(rows.len(), weights[rows.layout().features]);
-    by_width!(rows.layout().numeric, dot_numeric(rows, weights, scores));
-    by_width!(rows.layout().categorical, dot_codes(rows, weights, scores));
+    by_width!(rows.layout().numeric, dot_numeric or dot_numeric_any, (numeric, weights, scores));
+    by_width!(rows.layout().categorical, dot_codes or dot_codes_any, (codes, weights, scores));
 }
 
-fn dot_numeric<const N: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
-    let width = if N == usize::MAX { rows.layout().numeric } else { N };
-    if width == 0 {
-        return;
-    }
-    let weights = &weights[..width];
-    for (score, values) in scores.iter_mut().zip(rows.parts().0.chunks_exact(width)) {
+fn dot_numeric<const N: usize>(values: &[f32], weights: &[f64], scores: &mut [f64]) {
+    let Some((weights, _)) = weights.split_first_chunk::<N>() else { return };
+    for (score, row) in scores.iter_mut().zip(values.as_chunks::<N>().0) {
         // Two chains of additions instead of one: the second half waits for nothing.
-        let (low, high) = values.split_at(width / 2);
-        let (low_weights, high_weights) = weights.split_at(width / 2);
         let (mut first, mut second) = (0.0, 0.0);
-        for (&value, &weight) in low.iter().zip(low_weights) {
-            first += f64::from(value) * weight;
+        for at in 0..N / 2 {
+            first += f64::from(row[at]) * weights[at];
         }
-        for (&value, &weight) in high.iter().zip(high_weights) {
-            second += f64::from(value) * weight;
+        for at in N / 2..N {
+            second += f64::from(row[at]) * weights[at];
         }
         *score += first + second;
     }
 }
 
-fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
-    let width = if K == usize::MAX { rows.layout().categorical } else { K };
-    if width == 0 {
-        return;
+fn dot_numeric_any(width: usize, values: &[f32], weights: &[f64], scores: &mut [f64]) {
+    for (score, row) in scores.iter_mut().zip(values.chunks_exact(width)) {
+        *score += row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum::<f64>();
     }
-    for (score, codes) in scores.iter_mut().zip(rows.parts().1.chunks_exact(width)) {
-        let (low, high) = codes.split_at(width / 2);
+}
+
+fn dot_codes<const K: usize>(codes: &[u32], weights: &[f64], scores: &mut [f64]) {
+    for (score, row) in scores.iter_mut().zip(codes.as_chunks::<K>().0) {
         let (mut first, mut second) = (0.0, 0.0);
-        for &code in low {
+        for &code in &row[..K / 2] {
             first += weights[code as usize];
         }
-        for &code in high {
+        for &code in &row[K / 2..] {
             second += weights[code as usize];
         }
         *score += first + second;
+    }
+}
+
+fn dot_codes_any(width: usize, codes: &[u32], weights: &[f64], scores: &mut [f64]) {
+    for (score, row) in scores.iter_mut().zip(codes.chunks_exact(width)) {
+        *score += row.iter().map(|&code| weights[code as usize]).sum::<f64>();
     }
 }
 
@@ -84,9 +88,11 @@ fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
 /// Rows alternate between `into` and `spare`, whose sum is meant: most rows share their most
 /// frequent levels, and an addition to the slot that was just written waits for the write.
 pub(crate) fn add_all(rows: &Rows, coefficients: &[f64], into: &mut [f64], spare: &mut [f64]) {
-    by_width!(rows.layout().numeric, add_numeric(rows, coefficients, into));
-    by_width!(rows.layout().categorical, add_codes(rows, coefficients, into, spare));
-    into[rows.layout().features] += sum(coefficients);
+    let Layout { numeric: numbers, categorical, features } = rows.layout();
+    let (numeric, codes) = rows.parts();
+    by_width!(numbers, add_numeric or add_numeric_any, (numeric, coefficients, into));
+    by_width!(categorical, add_codes or add_codes_any, (codes, coefficients, into, spare));
+    into[features] += sum(coefficients);
 }
 
 /// The sum, in four chains that do not wait for each other.
@@ -99,45 +105,52 @@ fn sum(values: &[f64]) -> f64 {
     chains.iter().chain(rest).sum()
 }
 
-fn add_numeric<const N: usize>(rows: &Rows, coefficients: &[f64], into: &mut [f64]) {
-    let width = if N == usize::MAX { rows.layout().numeric } else { N };
-    if width == 0 {
-        return;
-    }
-    // Up to 16 sums stay in registers; more go straight to memory.
-    let mut held = [0.0; 16];
-    let sums = if N == usize::MAX { &mut into[..width] } else { &mut held[..width] };
-    for (&coefficient, values) in coefficients.iter().zip(rows.parts().0.chunks_exact(width)) {
-        for (sum, &value) in sums.iter_mut().zip(values) {
-            *sum += coefficient * f64::from(value);
+fn add_numeric<const N: usize>(values: &[f32], coefficients: &[f64], into: &mut [f64]) {
+    let mut sums = [0.0; N];
+    for (&coefficient, row) in coefficients.iter().zip(values.as_chunks::<N>().0) {
+        for at in 0..N {
+            sums[at] += coefficient * f64::from(row[at]);
         }
     }
-    if N != usize::MAX {
-        into[..width].iter_mut().zip(held).for_each(|(sum, held)| *sum += held);
+    into.iter_mut().zip(sums).for_each(|(into, sum)| *into += sum);
+}
+
+fn add_numeric_any(width: usize, values: &[f32], coefficients: &[f64], into: &mut [f64]) {
+    for (&coefficient, row) in coefficients.iter().zip(values.chunks_exact(width)) {
+        for (sum, &value) in into.iter_mut().zip(row) {
+            *sum += coefficient * f64::from(value);
+        }
     }
 }
 
 fn add_codes<const K: usize>(
-    rows: &Rows,
+    codes: &[u32],
     coefficients: &[f64],
     into: &mut [f64],
     spare: &mut [f64],
 ) {
-    let width = if K == usize::MAX { rows.layout().categorical } else { K };
-    if width == 0 {
-        return;
-    }
-    let codes = rows.parts().1;
-    for (pair, codes) in coefficients.chunks(2).zip(codes.chunks(2 * width)) {
-        if let [even, odd] = *pair {
-            let (first, second) = codes.split_at(width);
-            for (&one, &other) in first.iter().zip(second) {
-                into[one as usize] += even;
-                spare[other as usize] += odd;
-            }
-        } else {
-            codes.iter().for_each(|&code| into[code as usize] += pair[0]);
+    let (pairs, rest) = codes.as_chunks::<K>().0.as_chunks::<2>();
+    let (twos, last) = coefficients.as_chunks::<2>();
+    for ([even, odd], [first, second]) in pairs.iter().zip(twos) {
+        for at in 0..K {
+            into[even[at] as usize] += first;
+            spare[odd[at] as usize] += second;
         }
+    }
+    for (row, coefficient) in rest.iter().zip(last) {
+        row.iter().for_each(|&code| into[code as usize] += coefficient);
+    }
+}
+
+fn add_codes_any(
+    width: usize,
+    codes: &[u32],
+    coefficients: &[f64],
+    into: &mut [f64],
+    _spare: &mut [f64],
+) {
+    for (row, coefficient) in codes.chunks_exact(width).zip(coefficients) {
+        row.iter().for_each(|&code| into[code as usize] += coefficient);
     }
 }
 
@@ -181,7 +194,6 @@ pub(crate) fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Layout;
 
     fn sample() -> Rows {
         let layout = Layout { numeric: 2, categorical: 2, features: 6 };

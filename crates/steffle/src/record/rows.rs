@@ -137,8 +137,15 @@ impl Rows {
         debug_assert_eq!(self.layout, from.layout);
         let Layout { numeric, categorical, .. } = self.layout;
         self.len = which.len();
-        by_width!(numeric, gather_numeric(&from.numeric, numeric, which, &mut self.numeric));
-        by_width!(categorical, gather_codes(&from.codes, categorical, which, &mut self.codes));
+        self.numeric.resize(which.len() * numeric, 0.0);
+        self.codes.resize(which.len() * categorical, 0);
+        let (values, codes) = (&from.numeric[..], &from.codes[..]);
+        by_width!(
+            numeric,
+            gather_numeric or gather_numeric_any,
+            (values, which, &mut self.numeric)
+        );
+        by_width!(categorical, gather_codes or gather_codes_any, (codes, which, &mut self.codes));
         self.squared_norms.clear();
         self.squared_norms.extend(which.iter().map(|&row| from.squared_norms[row as usize]));
     }
@@ -207,24 +214,24 @@ impl Rows {
     }
 }
 
-fn gather_numeric<const N: usize>(from: &[f32], width: usize, which: &[u32], into: &mut Vec<f32>) {
-    gather_columns::<N, f32>(from, width, which, into);
-}
-
-fn gather_codes<const N: usize>(from: &[u32], width: usize, which: &[u32], into: &mut Vec<u32>) {
-    gather_columns::<N, u32>(from, width, which, into);
-}
-
-#[inline]
-fn gather_columns<const N: usize, T>(from: &[T], width: usize, which: &[u32], into: &mut Vec<T>)
-where
-    T: Copy + Default,
-{
-    let width = if N == usize::MAX { width } else { N };
-    into.resize(which.len() * width, T::default());
-    if width > 0 {
-        for (slot, &row) in into.chunks_exact_mut(width).zip(which) {
-            slot.copy_from_slice(&from[row as usize * width..][..width]);
+/// The two gathers, for the two types of columns: a generic type beside the constant could not be
+/// left to inference in [`by_width`].
+macro_rules! gather {
+    ($fixed:ident, $any:ident, $type:ty) => {
+        fn $fixed<const N: usize>(from: &[$type], which: &[u32], into: &mut [$type]) {
+            let rows = from.as_chunks::<N>().0;
+            for (slot, &row) in into.as_chunks_mut::<N>().0.iter_mut().zip(which) {
+                *slot = rows[row as usize];
+            }
         }
-    }
+
+        fn $any(width: usize, from: &[$type], which: &[u32], into: &mut [$type]) {
+            for (slot, &row) in into.chunks_exact_mut(width).zip(which) {
+                slot.copy_from_slice(&from[row as usize * width..][..width]);
+            }
+        }
+    };
 }
+
+gather!(gather_numeric, gather_numeric_any, f32);
+gather!(gather_codes, gather_codes_any, u32);

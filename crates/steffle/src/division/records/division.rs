@@ -111,7 +111,7 @@ impl RecordsDivision {
         question: &Question,
         round: u32,
     ) -> Result<PublicSums, RecordsDivisionError> {
-        self.pass(question, round, || (), |(), _| {}).map(|(public, ())| public)
+        self.pass(question, round, (), || (), |(), _| {}).map(|(public, ())| public)
     }
 
     /// Answers, and writes down the candidates for attributes divisions elsewhere.
@@ -125,6 +125,7 @@ impl RecordsDivision {
         self.pass(
             question,
             round,
+            empty.clone(),
             || empty.clone(),
             |handover, candidates| {
                 handover.push(candidates, &ids);
@@ -137,6 +138,7 @@ impl RecordsDivision {
         &mut self,
         question: &Question,
         round: u32,
+        first: T,
         empty: impl Fn() -> T + Sync,
         receive: impl Fn(&mut T, &Candidates<'_>) + Sync,
     ) -> Result<(PublicSums, T), RecordsDivisionError> {
@@ -151,13 +153,13 @@ impl RecordsDivision {
         }
         let part =
             PublicPart::new(&self.records, &self.cells, objective, self.model.as_ref(), question);
-        let fresh = |workspace| Summing { public: part.empty(), other: empty(), workspace };
+        let fresh = |other, workspace| Summing { public: part.empty(), other, workspace };
         let layout = self.model.layout();
         let which = self.batches.draw(question.batch, round);
         let sums = sweep(
             which,
-            fresh(std::mem::replace(&mut self.workspace, Workspace::new(layout))),
-            || fresh(Workspace::new(layout)),
+            fresh(first, std::mem::replace(&mut self.workspace, Workspace::new(layout))),
+            || fresh(empty(), Workspace::new(layout)),
             |sums, chunk| {
                 let Summing { public, other, workspace } = sums;
                 part.run(chunk, workspace, public, |candidates| receive(other, candidates));
