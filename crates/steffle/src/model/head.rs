@@ -4,22 +4,26 @@
 
 use super::vector;
 
-/// Turns logits into probabilities, `[record][label]`.
-pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
-    into.clear();
+/// Turns logits into probabilities, `[record][label]`; `scratch` is room to work in.
+pub fn probabilities(
+    logits: &[f64],
+    per_record: usize,
+    scratch: &mut Vec<f64>,
+    into: &mut Vec<f64>,
+) {
     if per_record == 1 {
-        into.resize(logits.len() * 2, 0.0);
-        // Sigmoids stand side by side first, so that they are computed several at a time.
-        let (scratch, _) = into.split_at_mut(logits.len());
+        // Sigmoids stand side by side first, so that they are computed several at a time. The
+        // old contents are overwritten, so nothing is cleared.
+        scratch.resize(logits.len(), 0.0);
         scratch.copy_from_slice(logits);
         vector::sigmoid_in_place(scratch);
-        for record in (0..logits.len()).rev() {
-            let p = into[record];
-            into[2 * record] = 1.0 - p;
-            into[2 * record + 1] = p;
+        into.resize(logits.len() * 2, 0.0);
+        for (pair, &p) in into.as_chunks_mut::<2>().0.iter_mut().zip(&*scratch) {
+            *pair = [1.0 - p, p];
         }
         return;
     }
+    into.clear();
     into.extend_from_slice(logits);
     for record in into.chunks_exact_mut(per_record) {
         let top = record.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -34,7 +38,6 @@ pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
 
 /// Slopes of the probabilities in the logits, `[record][logit][label]`: `diag F - F F'`.
 pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: &mut Vec<f64>) {
-    into.clear();
     if logits == 1 {
         into.resize(probabilities.len(), 0.0);
         let pairs = probabilities.as_chunks::<2>().0.iter();
@@ -44,6 +47,7 @@ pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: 
         }
         return;
     }
+    into.clear();
     for record in probabilities.chunks_exact(labels) {
         for (row, &p) in record.iter().enumerate() {
             into.extend(record.iter().map(|&other| -p * other));

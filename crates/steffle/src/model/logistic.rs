@@ -37,7 +37,8 @@ impl Classifier for Logistic {
 
     fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass) {
         kernel::dot_all(rows, point.first(), &mut pass.logits);
-        head::probabilities(&pass.logits, 1, &mut pass.probabilities);
+        let Pass { logits, scratch, probabilities, .. } = pass;
+        head::probabilities(logits, 1, scratch, probabilities);
     }
 
     fn backward(&self, _: &Point<'_>, _: &Pass, _: usize, _: &mut [Vec<f64>]) {}

@@ -90,7 +90,8 @@ impl Classifier for Mlp {
             }
         }
         pass.logits = current;
-        head::probabilities(&pass.logits, self.labels(), &mut pass.probabilities);
+        let Pass { logits, scratch, probabilities, .. } = pass;
+        head::probabilities(logits, self.labels(), scratch, probabilities);
     }
 
     fn backward(&self, point: &Point<'_>, pass: &Pass, columns: usize, slopes: &mut [Vec<f64>]) {

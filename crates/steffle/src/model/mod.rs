@@ -129,6 +129,8 @@ pub struct Pass {
     pub probabilities: Vec<f64>,
     /// Outputs of the hidden layers, `[layer][record][unit]`.
     pub hidden: Vec<Vec<f64>>,
+    /// Room to work in.
+    scratch: Vec<f64>,
 }
 
 impl Pass {

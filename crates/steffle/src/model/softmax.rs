@@ -42,7 +42,8 @@ impl Classifier for Softmax {
         for (row, scores) in pass.logits.chunks_exact_mut(labels).enumerate() {
             kernel::dot_many(rows, row, point.first(), scores);
         }
-        head::probabilities(&pass.logits, labels, &mut pass.probabilities);
+        let Pass { logits, scratch, probabilities, .. } = pass;
+        head::probabilities(logits, labels, scratch, probabilities);
     }
 
     fn backward(&self, _: &Point<'_>, _: &Pass, _: usize, _: &mut [Vec<f64>]) {}

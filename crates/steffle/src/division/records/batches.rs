@@ -73,14 +73,15 @@ impl Batches {
 fn shuffle(order: &mut [u32], random: &mut impl Rng) {
     for last in (1..order.len()).rev() {
         let range = last as u32 + 1;
-        let threshold = range.wrapping_neg() % range;
-        let picked = loop {
-            let product = u64::from(random.next_u32()) * u64::from(range);
-            if product as u32 >= threshold {
-                break (product >> 32) as usize;
+        let mut product = u64::from(random.next_u32()) * u64::from(range);
+        if (product as u32) < range {
+            // Rarely so: only now is the exact threshold worth its division.
+            let threshold = range.wrapping_neg() % range;
+            while (product as u32) < threshold {
+                product = u64::from(random.next_u32()) * u64::from(range);
             }
-        };
-        order.swap(last, picked);
+        }
+        order.swap(last, (product >> 32) as usize);
     }
 }
 
