@@ -1,6 +1,6 @@
 //! The pullback `J' c` of records in factored form, and the sum of many of them.
 
-use super::{Block, Classifier, kernel};
+use super::{Block, Classifier, kernel, vector};
 use crate::record::Rows;
 
 /// The inputs of one layer for the records of a chunk.
@@ -119,12 +119,7 @@ impl Coefficients {
             [layer],
         ) = (factors, &mut self.0[..])
         {
-            for (value, norm) in layer.iter_mut().zip(rows.squared_norms()) {
-                let squared = *value * *value * norm;
-                if squared > limit * limit {
-                    *value *= limit / squared.sqrt();
-                }
-            }
+            vector::clip_in_place(layer, rows.squared_norms(), limit);
             return;
         }
         for record in 0..records {

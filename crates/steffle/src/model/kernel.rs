@@ -52,15 +52,18 @@ pub(crate) fn dot_all(rows: &Rows, weights: &[f64], scores: &mut Vec<f64>) {
 fn dot_numeric<const N: usize>(values: &[f32], weights: &[f64], scores: &mut [f64]) {
     let Some((weights, _)) = weights.split_first_chunk::<N>() else { return };
     for (score, row) in scores.iter_mut().zip(values.as_chunks::<N>().0) {
-        // Two chains of additions instead of one: the second half waits for nothing.
-        let (mut first, mut second) = (0.0, 0.0);
-        for at in 0..N / 2 {
-            first += f64::from(row[at]) * weights[at];
+        // Two lanes, for even and odd columns: two products at a time.
+        let (row_pairs, row_last) = row.as_chunks::<2>();
+        let (weight_pairs, weight_last) = weights.as_chunks::<2>();
+        let mut lanes = [0.0; 2];
+        for ([a, b], [v, w]) in row_pairs.iter().zip(weight_pairs) {
+            lanes[0] += f64::from(*a) * v;
+            lanes[1] += f64::from(*b) * w;
         }
-        for at in N / 2..N {
-            second += f64::from(row[at]) * weights[at];
+        for (a, v) in row_last.iter().zip(weight_last) {
+            lanes[0] += f64::from(*a) * v;
         }
-        *score += first + second;
+        *score += lanes[0] + lanes[1];
     }
 }
 

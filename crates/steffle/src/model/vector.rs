@@ -8,25 +8,25 @@
 
 /// Defines `$name`, which runs `$body` with as many lanes as the processor has.
 macro_rules! vectorised {
-    ($(#[$docs:meta])* $name:ident($values:ident: &mut [f64]) $body:block) => {
+    ($(#[$docs:meta])* $name:ident($($argument:ident: $type:ty),*) $body:block) => {
         $(#[$docs])*
-        pub(crate) fn $name($values: &mut [f64]) {
+        pub(crate) fn $name($($argument: $type),*) {
             #[inline(always)]
-            fn plain($values: &mut [f64]) $body
+            fn plain($($argument: $type),*) $body
 
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2")]
-                fn avx2(values: &mut [f64]) {
-                    plain(values);
+                fn avx2($($argument: $type),*) {
+                    plain($($argument),*);
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {
                     // SAFETY: `avx2` is a safe function whose one requirement is that the
                     // processor has AVX2, which was just checked.
-                    return unsafe { avx2($values) };
+                    return unsafe { avx2($($argument),*) };
                 }
             }
-            plain($values);
+            plain($($argument),*);
         }
     };
 }
@@ -54,6 +54,18 @@ vectorised! {
     tanh_in_place(values: &mut [f64]) {
         for value in values {
             *value = 1.0 - 2.0 / (1.0 + exp(2.0 * *value));
+        }
+    }
+}
+
+vectorised! {
+    /// Scales each value back so that its square times its squared norm is at most `limit^2`.
+    clip_in_place(values: &mut [f64], squared_norms: &[f64], limit: f64) {
+        for (value, norm) in values.iter_mut().zip(squared_norms) {
+            let squared = *value * *value * norm;
+            // The scale of a value within the limit is 1; of 0 it is infinite, hence also 1.
+            let scale = limit / squared.sqrt();
+            *value *= if scale < 1.0 { scale } else { 1.0 };
         }
     }
 }

@@ -46,10 +46,13 @@ impl Combinations {
         Self { columns, classes, cells, messages: tables, limit }
     }
 
-    /// The slot of a class in a cell; any class that is not one of the k counts as missing.
+    /// The slot of a class in a cell; any class that is not one of the k counts as missing, and
+    /// any cell that is not one of the question's has no slot. Without a branch.
     #[inline]
-    pub fn slot(&self, cell: usize, class: u16) -> u32 {
-        (cell * (self.classes + 1) + usize::from(class).min(self.classes)) as u32
+    pub fn slot(&self, cell: u16, class: u16) -> u32 {
+        let classes = self.classes as u32;
+        let slot = u32::from(cell) * (classes + 1) + u32::from(class).min(classes);
+        slot.min(self.no_slot())
     }
 
     /// The slot of a record that contributes nothing.

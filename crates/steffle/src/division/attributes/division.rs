@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::release::{NoiseScale, Price, Released, Reserved, Unreleased};
 use super::{Attributes, Combinations};
 use crate::division::banks::add_by_slot;
-use crate::division::{Candidates, NO_CELL, Who};
+use crate::division::{Candidates, Who};
 use crate::model::{Block, Coefficients, Gradient};
 use crate::noise::NoiseSource;
 use crate::protocol::{Form, Handover, PrivateSums, Question, QuestionError};
@@ -172,20 +172,16 @@ impl AttributesDivision {
         let classes = self.attributes.classes();
         let Selection { slots, by_slot, coefficients } = selection;
         slots.clear();
-        let slot = |&cell: &u16, position: Option<u32>| match position {
-            Some(position) if cell != NO_CELL => {
-                combinations.slot(usize::from(cell), classes[position as usize])
-            }
-            _ => combinations.no_slot(),
-        };
         match who {
             Who::Positions(positions) => {
-                slots.extend(cells.iter().zip(positions).map(|(cell, &at)| slot(cell, Some(at))));
+                let class = |&at: &u32| classes[at as usize];
+                let records = cells.iter().zip(positions);
+                slots.extend(records.map(|(&cell, at)| combinations.slot(cell, class(at))));
             }
-            Who::Ids(ids) => {
-                let position = |id: &u64| self.positions.get(id).copied();
-                slots.extend(cells.iter().zip(ids).map(|(cell, id)| slot(cell, position(id))));
-            }
+            Who::Ids(ids) => slots.extend(cells.iter().zip(ids).map(|(&cell, id)| {
+                let held = self.positions.get(id).map(|&at| classes[at as usize]);
+                held.map_or(combinations.no_slot(), |class| combinations.slot(cell, class))
+            })),
         }
         by_slot.clear();
         by_slot.resize((combinations.no_slot() as usize + 1) * columns, 0.0);

@@ -141,7 +141,12 @@ impl<'a> PublicPart<'a> {
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
         let factors = self.factors(rows, pass, slopes);
-        slots.iter().for_each(|&cell| sums.counts[cell as usize] += 1);
+        if let [count, _] = &mut sums.counts[..] {
+            // One cell: counting needs no slot to wait for.
+            *count += slots.iter().filter(|&&cell| cell == 0).count() as u64;
+        } else {
+            slots.iter().for_each(|&cell| sums.counts[cell as usize] += 1);
+        }
         add_by_slot(slots, &scores.values, columns, &mut sums.scores);
         for (common, theta) in self.common.iter().zip(&mut sums.thetas) {
             coefficients.fill(&factors, slots, common, columns, None);
