@@ -50,9 +50,9 @@ pub trait Encode {
     /// Appends the value.
     fn encode(&self, writer: &mut Writer);
 
-    /// About how many bytes it takes, so that writing it does not move what was written.
+    /// About how many bytes it takes, so that writing it seldom moves what was written.
     fn size_hint(&self) -> usize {
-        4096
+        1000
     }
 }
 
@@ -112,8 +112,8 @@ impl Writer {
         self.u64(items.len() as u64);
         let start = self.0.len();
         self.0.resize(start + N * items.len(), 0);
-        for (slot, &item) in self.0[start..].chunks_exact_mut(N).zip(items) {
-            slot.copy_from_slice(&bytes(item));
+        for (slot, &item) in self.0[start..].as_chunks_mut::<N>().0.iter_mut().zip(items) {
+            *slot = bytes(item);
         }
     }
 
@@ -185,12 +185,7 @@ impl<'a> Reader<'a> {
     ) -> Result<Vec<T>, CodecError> {
         let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
         let bytes = self.raw(count.saturating_mul(N))?;
-        let mut array = [0; N];
-        let items = bytes.chunks_exact(N).map(|chunk| {
-            array.copy_from_slice(chunk);
-            item(array)
-        });
-        Ok(items.collect())
+        Ok(bytes.as_chunks::<N>().0.iter().map(|&chunk| item(chunk)).collect())
     }
 
     /// A count, then numbers.

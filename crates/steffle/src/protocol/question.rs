@@ -100,9 +100,9 @@ impl Question {
             Form::Centred => 0.0,
             Form::Clipped { limit } => limit,
         };
-        let numbers = self.cells.iter().flat_map(|cell| cell.combinations.iter());
-        let numbers = numbers.chain(self.cells.iter().flat_map(|cell| cell.quadratic.iter()));
-        if !self.theta.iter().chain(numbers).chain([&limit]).all(|number| number.is_finite()) {
+        let finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
+        let cell = |cell: &CellQuestion| finite(&cell.combinations) && finite(&cell.quadratic);
+        if !(finite(&self.theta) && self.cells.iter().all(cell) && limit.is_finite()) {
             return Err(QuestionError::NotFinite);
         }
         match self.batch {
