@@ -7,6 +7,8 @@
 pub mod division;
 pub mod driver;
 pub mod fairness;
+#[doc = include_str!("../../../GLOSSARY.md")]
+pub mod glossary {}
 pub mod metrics;
 pub mod model;
 pub mod noise;
