@@ -6,6 +6,7 @@ mod bad_input;
 mod centralisation;
 mod config;
 mod data;
+mod documents;
 mod harness;
 mod help;
 mod interrupt;
