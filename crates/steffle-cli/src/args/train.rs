@@ -113,7 +113,7 @@ pub(crate) struct TrainArgs {
     /// Step size of theta, decaying by 0.8 at every quarter of the run [default: 0.25]
     #[arg(long, value_name = "ETA", allow_negative_numbers = true, help_heading = "Optimisation")]
     pub(crate) lr_theta: Option<f64>,
-    /// Step size of the dual variable W [default: 0.1]
+    /// Step size of the dual variable W [default: 0.1, divided by lambda where that is above 1]
     #[arg(long, value_name = "ETA", allow_negative_numbers = true, help_heading = "Optimisation")]
     pub(crate) lr_dual: Option<f64>,
     /// Which iterate to return: last, average, or random (the paper's) [default: last]

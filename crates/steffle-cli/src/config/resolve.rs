@@ -193,7 +193,9 @@ fn descent(
         length: rounds.or(epochs),
         batch: train.batch,
         lr_theta: lr_theta.unwrap_or(usual.rates.theta),
-        lr_dual: lr_dual.unwrap_or(usual.rates.dual),
+        // The ascent moves by lambda times this; above 1 it would oscillate.
+        lr_dual: lr_dual
+            .unwrap_or(usual.rates.dual / train.lambda.unwrap_or(usual.lambda).max(1.0)),
         output: output.unwrap_or(usual.output),
     }))
 }

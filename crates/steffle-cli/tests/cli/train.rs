@@ -120,6 +120,20 @@ fn threads_do_not_change_the_bits() {
 }
 
 #[test]
+fn what_cannot_work_well_is_said_before_it_is_computed() {
+    let place = Place::new("warned");
+    let warnings = |flags: &[&str]| {
+        let plan = place.json(&[&["train", "--dry-run"], flags].concat());
+        plan["warnings"].to_string()
+    };
+    assert_eq!(warnings(&["--lambda", "20"]), "[]", "the default step shrinks with lambda");
+    let fast = warnings(&["--lambda", "20", "--lr-dual", "0.5"]);
+    assert!(fast.contains("lambda times the dual step size is 10"), "{fast}");
+    let small = warnings(&["--mode", "paper", "--epsilon", "1", "--diameter", "2"]);
+    assert!(small.contains("a ball of diameter 2"), "{small}");
+}
+
+#[test]
 fn a_dry_run_computes_and_writes_nothing() {
     let place = Place::new("dry");
     let plan = place.json(&["train", "--dry-run", "--mode", "paper", "--epsilon", "1"]);

@@ -75,6 +75,8 @@ impl Prepared {
         let plan = plan.map_err(|error| refuse(&error))?;
         let (holdings, classes) = (&loaded.holdings, schema.classes().len());
         let privacy = privacy(config, plan.as_ref(), holdings, classes, loaded.largest_unit);
+        let labels = schema.labels().len();
+        let warnings = plan.as_ref().map_or_else(Vec::new, |plan| plan.warnings(labels));
         Ok(Self {
             model: Arc::from(model),
             plan,
@@ -86,7 +88,7 @@ impl Prepared {
                 dropped: loaded.dropped,
             },
             silo_rows: sizes.to_vec(),
-            warnings: warnings(config, schema),
+            warnings,
         })
     }
 }
@@ -181,21 +183,6 @@ fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Meta
         schema: hexadecimal(&schema.hash()),
         facts: facts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
     }
-}
-
-fn warnings(config: &TrainConfig, schema: &Schema) -> Vec<String> {
-    let labels = schema.labels().len() as f64;
-    let needed = 2.0 * labels.sqrt();
-    let small = config.privacy.filter(|privacy| privacy.diameter < needed);
-    let small = small.map(|privacy| {
-        format!(
-            "the ball of diameter {} does not contain the best W, whose norm is at least \
-             {:.2}: fairness is enforced only in part; --diameter {needed:.2} or more would do",
-            privacy.diameter,
-            labels.sqrt()
-        )
-    });
-    small.into_iter().collect()
 }
 
 /// Settings that the data does not allow.
