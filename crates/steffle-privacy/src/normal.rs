@@ -23,6 +23,22 @@ pub(crate) fn cumulative(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
+/// The x with [`cumulative`]`(x) = probability`; infinite at 0 and 1.
+pub(crate) fn quantile(probability: f64) -> f64 {
+    if probability <= 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    if probability >= 1.0 {
+        return f64::INFINITY;
+    }
+    let (mut low, mut high) = (-39.0, 39.0);
+    for _ in 0..64 {
+        let middle = 0.5 * (low + high);
+        if cumulative(middle) < probability { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
 /// Mills ratio: P(N(0, 1) > t) / density(t). Decreasing, about 1/t for large t.
 pub(crate) fn mills(t: f64) -> f64 {
     if t < 5.0 {

@@ -109,6 +109,13 @@ impl Mu {
 }
 
 impl NoiseMultiplier {
+    /// Of several Gaussian messages of one round taken together: `z^-2 = sum of z_i^-2`, rounded
+    /// down. No message at all has no multiplier.
+    pub fn joint(messages: &[Self]) -> Option<Self> {
+        let cost: f64 = messages.iter().map(|z| z.0.powi(-2)).sum();
+        Self::try_from(cost.sqrt().recip() * (1.0 - 1e-12)).ok()
+    }
+
     /// From sigma over the norm bound C of one record's contribution, as Opacus and the PLD
     /// accountant of dp_accounting (replace-one) write it: there a replacement moves the sum by 2C.
     pub fn from_norm_bound(sigma_over_bound: f64) -> Result<Self> {
@@ -162,5 +169,40 @@ impl From<Rounds> for u64 {
 impl std::fmt::Display for Rounds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn z(value: f64) -> NoiseMultiplier {
+        NoiseMultiplier::try_from(value).unwrap()
+    }
+
+    #[test]
+    fn two_messages_have_the_joint_multiplier() {
+        let joint = NoiseMultiplier::joint(&[z(20.0), z(40.0)]).unwrap().value();
+        assert!(joint <= 17.888_543_819_998_32 && joint > 17.888_543_819_9);
+        assert_eq!(NoiseMultiplier::joint(&[]), None);
+    }
+
+    #[test]
+    fn a_norm_bound_is_half_the_replacement_distance() {
+        assert_eq!(NoiseMultiplier::from_norm_bound(4.0).unwrap(), z(2.0));
+    }
+
+    #[test]
+    fn what_is_out_of_range_does_not_parse() {
+        let none = [f64::NAN, f64::INFINITY, -1.0];
+        assert!(none.iter().all(|&x| Epsilon::try_from(x).is_err()));
+        assert!(none.iter().chain(&[0.0, 1.0]).all(|&x| Delta::try_from(x).is_err()));
+        assert!(none.iter().chain(&[0.0, 1.1]).all(|&x| SampleRate::try_from(x).is_err()));
+        assert!(Rounds::try_from(0).is_err() && Rounds::try_from(u64::MAX).is_err());
+        assert!(serde_json::from_str::<Delta>("1.5").is_err());
+        assert_eq!(serde_json::from_str::<Delta>("0.5").unwrap().value(), 0.5);
+        let error = SampleRate::try_from(1.5).unwrap_err();
+        assert_eq!(error.code(), "steffle::privacy::out_of_range");
+        assert!(error.to_string().contains("1.5") && error.to_string().contains("at most 1"));
     }
 }

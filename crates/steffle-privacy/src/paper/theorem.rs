@@ -1,5 +1,6 @@
 //! The noise scales that Theorem 3.2 prescribes.
 
+use crate::event::Event;
 use crate::quantity::{Delta, Epsilon, GroupFraction, Rounds};
 
 /// sigma_w of Theorem 3.2: the standard deviation of the noise on every entry of the W message
@@ -32,6 +33,33 @@ pub fn sigma_theta(
     diameter: f64,
 ) -> f64 {
     clip * diameter * sigma_dual(epsilon, delta, rounds, silo_records, rho)
+}
+
+/// The distance by which replacing one attribute moves the W message of the paper, at most:
+/// `sqrt(8 / rho) / m`. (Its sensitivity lemma prints the square of this as if it were the norm.)
+pub fn dual_distance(batch: usize, rho: GroupFraction) -> f64 {
+    (8.0 / rho.value()).sqrt() / batch as f64
+}
+
+/// The same exactly, for two classes whose weights are their shares and a full batch of `records`:
+/// `2 / (n sqrt(rho (1 - rho)))`.
+pub fn dual_distance_two_classes(records: usize, rho: GroupFraction) -> f64 {
+    2.0 / (records as f64 * (rho.value() * (1.0 - rho.value())).sqrt())
+}
+
+/// What Theorem 3.2 claims: its sigma over its distance is z = q sqrt(2 T ln(1/delta)) / epsilon,
+/// solved for epsilon. Several events add like squares.
+///
+/// # Claim
+/// None: this is not an upper bound. See [`crate::paper`] for what the noise gives.
+pub fn claimed_epsilon(events: &[Event], delta: Delta) -> f64 {
+    let squared: f64 = events
+        .iter()
+        .map(|event| {
+            (event.sampling.rate() / event.noise_multiplier.value()).powi(2) * event.rounds.value()
+        })
+        .sum();
+    (2.0 * squared * -delta.value().ln()).sqrt()
 }
 
 #[cfg(test)]
