@@ -90,3 +90,11 @@ impl From<steffle_data::Error> for Failure {
         Self::data(error.code(), error.to_string())
     }
 }
+
+impl From<steffle_privacy::PrivacyError> for Failure {
+    /// Only what was typed reaches the accountants, so what they refuse is a wrong command line.
+    fn from(error: steffle_privacy::PrivacyError) -> Self {
+        let code = error.code();
+        Self::usage(code.strip_prefix("steffle::").unwrap_or(code), error.to_string())
+    }
+}

@@ -50,6 +50,7 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
         Command::Predict(predict) => commands::predict(&predict, output),
         Command::Evaluate(evaluate) => commands::evaluate(&evaluate, output),
         Command::Data(data) => commands::data(*data, deepest(&matches), output),
+        Command::Privacy(privacy) => commands::privacy(&privacy, output),
         Command::Completions { shell } => commands::completions(shell, output),
     }
 }

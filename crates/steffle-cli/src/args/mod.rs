@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::config`].
 
 mod data;
+mod privacy;
 mod train;
 
 use std::path::PathBuf;
@@ -8,6 +9,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs};
+pub(crate) use privacy::{
+    AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
+    PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
+};
 pub(crate) use train::{TrainArgs, TrainCommand};
 
 /// Trains one fair classifier across silos that may not share their records, and says exactly
@@ -41,6 +46,9 @@ pub(crate) enum Command {
     /// List, describe and partition data
     #[command(subcommand)]
     Data(Box<DataCommand>),
+    /// Account for privacy: what noise costs, how much a target needs, what an epsilon means
+    #[command(subcommand)]
+    Privacy(PrivacyCommand),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  steffle completions bash > ~/.local/share/bash-completion/completions/steffle"
@@ -98,6 +106,7 @@ Examples:
   steffle train --data hiring.csv --label hired --sensitive gender --lambda 2
   steffle predict runs/adult-1 applicants.csv
   steffle data describe credit-card
+  steffle privacy explain --epsilon 1 --delta 1e-6
 
 Exit status:
   0    success

@@ -5,10 +5,12 @@ mod data;
 mod evaluate;
 mod judge;
 mod predict;
+mod privacy;
 mod train;
 
 pub(crate) use completions::completions;
 pub(crate) use data::data;
 pub(crate) use evaluate::evaluate;
 pub(crate) use predict::predict;
+pub(crate) use privacy::privacy;
 pub(crate) use train::{TrainReport, train};

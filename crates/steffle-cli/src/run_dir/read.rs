@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use steffle::model::{Classifier, Point};
 use steffle::record::Rows;
 use steffle_data::Schema;
 
 use super::metadata::{Metadata, Unusable, VERSION};
-use super::{MODEL, SCHEMA, safetensors};
+use super::{METRICS, MODEL, SCHEMA, safetensors};
 use crate::failure::Failure;
 
 /// A trained model, ready to predict.
@@ -45,6 +46,13 @@ impl Run {
             return Err(damaged(&path, &why));
         }
         Ok(Self { schema, metadata, model, theta })
+    }
+
+    /// What `train --json` printed, from a run directory of a version that can be read.
+    pub(crate) fn metrics(directory: &Path) -> Result<Value, Failure> {
+        Self::open(directory)?;
+        let path = directory.join(METRICS);
+        serde_json::from_slice(&read(&path)?).map_err(|why| damaged(&path, &why.to_string()))
     }
 
     /// Probabilities of every label for every row, row by row.

@@ -6,17 +6,17 @@ use crate::harness::{Place, pairs};
 
 /// What is typed, the exit status, the code, and words that must be said: what was given, where,
 /// what is allowed.
-type Case = (&'static str, i32, &'static str, &'static str);
+type Case<'a> = (&'a str, i32, &'a str, &'a str);
 
 /// What goes in front of a case that is only a file.
 const FILE: &str = "train --label label --sensitive group --data";
 
-fn check(place: &Place, cases: &[Case]) {
+fn check(place: &Place, cases: &[Case<'_>]) {
     let before = place.names();
     for &(typed, status, code, words) in cases {
         let is_file = typed.split('.').count() == 2 && !typed.contains(' ');
         let typed = if is_file { format!("{FILE} {typed}") } else { typed.to_owned() };
-        let arguments: Vec<&str> = typed.split(' ').chain(["--json"]).collect();
+        let arguments: Vec<&str> = typed.split_whitespace().chain(["--json"]).collect();
         let ran = place.run(&arguments);
         let told = &ran.stderr;
         assert_eq!(ran.status, status, "{typed}: {told}");
@@ -80,6 +80,76 @@ fn settings() {
             ("train --mode paper", 2, "config::conflict", "--epsilon"),
         ],
     );
+}
+
+#[test]
+fn privacy() {
+    let rounds = "--rounds 10 --delta 1e-5";
+    let account = |flags: &str| format!("privacy account --noise-multiplier 2 {rounds} {flags}");
+    let noise = |z: &str| format!("privacy account {rounds} --noise-multiplier {z}");
+    let calibrate = |epsilon: &str| format!("privacy calibrate {rounds} --epsilon {epsilon}");
+    let explain = |flags: &str| format!("privacy explain {flags}");
+    let fixed = "--mechanism without-replacement";
+    let cases = [
+        (noise("0"), 2, "config::noise_multiplier", "--noise-multiplier 0 | positive and finite"),
+        (noise("-1"), 2, "config::noise_multiplier", "-1 | positive and finite"),
+        (noise("nan"), 2, "config::noise_multiplier", "NaN | positive and finite"),
+        (noise("1e-300"), 2, "privacy::no_finite_bound", "noise multiplier is far too small"),
+        (account("--rate 1.5 --mechanism poisson"), 2, "config::rate", "1.5 | at most 1"),
+        (account("--rate 0 --mechanism poisson"), 2, "config::rate", "--rate 0 | above 0"),
+        (account("--mechanism poisson"), 2, "usage::missing", "--rate | --batch and --records"),
+        (account("--rate 0.1"), 2, "config::conflict", "gaussian takes all records"),
+        (account(&format!("{fixed} --rate 0.1")), 2, "usage::missing", "--batch and --records"),
+        (
+            account(&format!("{fixed} --batch 11 --records 10")),
+            2,
+            "config::batch",
+            "--batch 11 | from 1 to the 10 records",
+        ),
+        (account(&format!("{fixed} --batch 0 --records 10")), 2, "config::batch", "--batch 0"),
+        (
+            account(&format!("{fixed} --batch 5 --records 10 --adjacency add-remove")),
+            2,
+            "privacy::fixed_batch_add_remove",
+            "replacement only | Poisson",
+        ),
+        (account("--accountant magic"), 2, "usage::arguments", "magic | pld"),
+        (noise("2").replace("10", "0"), 2, "config::rounds", "--rounds 0 | at least 1"),
+        (noise("2").replace("1e-5", "0"), 2, "config::delta", "--delta 0 | between 0 and 1"),
+        (noise("2").replace("1e-5", "1"), 2, "config::delta", "--delta 1 | between 0 and 1"),
+        (noise("2").replace("1e-5", "-0.1"), 2, "config::delta", "-0.1 | between 0 and 1"),
+        (calibrate("0"), 2, "config::epsilon", "--epsilon 0 | positive and finite"),
+        (calibrate("-3"), 2, "config::epsilon", "-3 | positive and finite"),
+        (calibrate("inf"), 2, "config::epsilon", "inf | positive and finite"),
+        (
+            calibrate("1e-13").replace("1e-5", "1e-15"),
+            2,
+            "privacy::unreachable",
+            "1e12 | larger epsilon or delta",
+        ),
+        (explain(""), 2, "usage::missing", "RUN, or --epsilon and --delta"),
+        (explain("--epsilon 1"), 2, "usage::arguments", "--delta"),
+        (explain("--epsilon 0 --delta 0.1"), 2, "config::epsilon", "--epsilon 0"),
+        (explain("--epsilon 1 --delta 2"), 2, "config::delta", "--delta 2"),
+        (explain("runs/x"), 3, "run::not_found", "runs/x"),
+        (explain("--epsilon 1 --delta 0.1 --svg ."), 3, "data::occupied", "is not a file"),
+        (
+            "privacy paper --records 100".to_owned(),
+            2,
+            "config::batch",
+            "--batch 256 | from 1 to the 100 records",
+        ),
+        ("privacy paper --records 0".to_owned(), 2, "config::records", "1 or more"),
+        ("privacy paper --epsilon 0".to_owned(), 2, "config::epsilon", "positive and finite"),
+        ("privacy paper --rounds 0".to_owned(), 2, "config::rounds", "at least 1"),
+        ("privacy paper --epochs 0".to_owned(), 2, "config::epochs", "1 or more"),
+        ("privacy paper --records 900 --rho 2".to_owned(), 2, "config::rho", "at most 1"),
+    ];
+    let cases: Vec<Case<'_>> = cases
+        .iter()
+        .map(|(typed, status, code, words)| (&**typed, *status, *code, *words))
+        .collect();
+    check(&Place::new("bad-privacy"), &cases);
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod help;
 mod interrupt;
 mod output;
 mod predict;
+mod privacy;
 mod run_directory;
 mod train;
