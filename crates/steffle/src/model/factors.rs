@@ -1,6 +1,7 @@
 //! The pullback `J' c` of records in factored form, and the sum of many of them.
 
-use super::{Block, Classifier, kernel, vector};
+use super::kernel::{self, vector};
+use super::{Block, Classifier};
 use crate::record::Rows;
 
 /// The inputs of one layer for the records of a chunk.

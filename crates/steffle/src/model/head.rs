@@ -2,7 +2,7 @@
 //!
 //! One logit means two labels with logits `(0, z)`; otherwise there is a logit per label.
 
-use super::vector;
+use super::kernel::vector;
 
 /// Turns logits into probabilities, `[record][label]`; `scratch` is room to work in.
 pub fn probabilities(

@@ -2,7 +2,8 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Block, Classifier, Pass, Point, head, kernel, vector};
+use super::kernel::{self, vector};
+use super::{Block, Classifier, Pass, Point, head};
 use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 

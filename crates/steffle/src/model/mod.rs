@@ -11,7 +11,6 @@ mod kind;
 mod logistic;
 mod mlp;
 mod softmax;
-mod vector;
 
 pub use factors::{Coefficients, Factor, Gradient, Inputs};
 pub use kind::{ModelError, ModelKind};

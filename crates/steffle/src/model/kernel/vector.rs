@@ -1,10 +1,8 @@
 //! Element-wise functions, compiled twice: for any machine and for one with AVX2.
 //!
-//! The only module that may say `unsafe`: once per function, to call the AVX2 copy after the
-//! processor was found to have AVX2. Both copies are the same Rust code; without fused
-//! multiply-add, which is not enabled, every lane does the same IEEE operations in the same
-//! order, so the bits do not depend on the machine (tested below).
-#![allow(unsafe_code)]
+//! Both copies are the same Rust code; without fused multiply-add, which is not enabled, every
+//! lane does the same IEEE operations in the same order, so the bits do not depend on the machine
+//! (tested below).
 
 /// Defines `$name`, which runs `$body` with as many lanes as the processor has.
 macro_rules! vectorised {
