@@ -24,7 +24,25 @@ pub struct Factor<'a> {
     pub inputs: Inputs<'a>,
 }
 
-impl Factor<'_> {
+impl<'a> Factor<'a> {
+    /// The factors of a chunk, one per layer: the first layer reads `rows`, each other the hidden
+    /// units before it.
+    pub fn layers(
+        blocks: &[Block],
+        slopes: &'a [Vec<f64>],
+        rows: &'a Rows,
+        hidden: &'a [Vec<f64>],
+    ) -> Vec<Self> {
+        let inputs = |layer: usize| match layer {
+            0 => Inputs::Rows(rows),
+            _ => Inputs::Dense(&hidden[layer - 1]),
+        };
+        let layers = blocks.iter().zip(slopes).enumerate();
+        layers
+            .map(|(layer, (&block, slopes))| Self { block, slopes, inputs: inputs(layer) })
+            .collect()
+    }
+
     /// `B_i c_i` of every record, where `c_i` is row `slots[i]` of `combinations`.
     fn combine_all(
         &self,

@@ -64,7 +64,7 @@ fn check_pullback(model: &dyn Classifier, seed: u64) {
         let mut all = vec![Vec::new(); model.blocks().len()];
         *all.last_mut().unwrap() = slopes;
         model.backward(&point, &pass, columns, &mut all);
-        let factors = factors_of(model, &rows, &pass, &all);
+        let factors = Factor::layers(model.blocks(), &all, &rows, &pass.hidden);
         let coefficients = |limit: Option<f64>, wanted: Option<usize>| {
             let mut coefficients = Coefficients::default();
             let slot = |record| u32::from(wanted.is_some_and(|wanted| wanted != record));
@@ -108,22 +108,6 @@ fn check_pullback(model: &dyn Classifier, seed: u64) {
         assert!((derivative(|h| moved(h).0) - of_score[at]).abs() < 1e-8, "score, theta[{at}]");
         assert!((derivative(|h| moved(h).1) - of_loss[at]).abs() < 1e-8, "loss, theta[{at}]");
     }
-}
-
-fn factors_of<'a>(
-    model: &dyn Classifier,
-    rows: &'a Rows,
-    pass: &'a Pass,
-    slopes: &'a [Vec<f64>],
-) -> Vec<Factor<'a>> {
-    let inputs = |layer: usize| match layer {
-        0 => Inputs::Rows(rows),
-        _ => Inputs::Dense(&pass.hidden[layer - 1]),
-    };
-    let blocks = model.blocks().iter().zip(slopes).enumerate();
-    blocks
-        .map(|(layer, (&block, slopes))| Factor { block, slopes, inputs: inputs(layer) })
-        .collect()
 }
 
 proptest! {

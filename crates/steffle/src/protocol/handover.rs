@@ -81,14 +81,7 @@ impl Handover {
 
     /// The factors, for [`Handover::candidates`].
     pub fn factors(&self) -> Vec<Factor<'_>> {
-        let inputs = |layer: usize| match layer {
-            0 => Inputs::Rows(&self.rows),
-            _ => Inputs::Dense(&self.hidden[layer - 1]),
-        };
-        let layers = self.blocks.iter().zip(&self.slopes).enumerate();
-        layers
-            .map(|(layer, (&block, slopes))| Factor { block, slopes, inputs: inputs(layer) })
-            .collect()
+        Factor::layers(&self.blocks, &self.slopes, &self.rows, &self.hidden)
     }
 
     /// The candidates, as the attributes division takes them.

@@ -2,7 +2,7 @@
 
 use crate::division::banks::add_by_slot;
 use crate::division::{Candidates, Objective, ScoreTable, Who};
-use crate::model::{Classifier, Coefficients, Factor, Gradient, Inputs, Pass, Point, head};
+use crate::model::{Classifier, Coefficients, Factor, Gradient, Pass, Point, head};
 use crate::protocol::{CellQuestion, CellSums, Form, PublicSums, Question};
 use crate::record::{Layout, Records, Rows};
 
@@ -124,7 +124,7 @@ impl<'a> PublicPart<'a> {
         let last = slopes.len() - 1;
         head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
         model.backward(&self.point, pass, 1, slopes);
-        let factors = self.factors(rows, pass, slopes);
+        let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
         sums.gradient.add_plain(&factors);
         if self.question.cells.is_empty() {
             return;
@@ -140,7 +140,7 @@ impl<'a> PublicPart<'a> {
         std::mem::swap(&mut slopes[last], &mut scores.slopes);
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
-        let factors = self.factors(rows, pass, slopes);
+        let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
         if let [count, _] = &mut sums.counts[..] {
             // One cell: counting needs no slot to wait for.
             *count += slots.iter().filter(|&&cell| cell == 0).count() as u64;
@@ -158,22 +158,6 @@ impl<'a> PublicPart<'a> {
             scores: &scores.values,
             factors: &factors,
         });
-    }
-
-    fn factors<'b>(
-        &'b self,
-        rows: &'b Rows,
-        pass: &'b Pass,
-        slopes: &'b [Vec<f64>],
-    ) -> Vec<Factor<'b>> {
-        let inputs = |layer: usize| match layer {
-            0 => Inputs::Rows(rows),
-            _ => Inputs::Dense(&pass.hidden[layer - 1]),
-        };
-        let blocks = self.point.model().blocks().iter().zip(slopes).enumerate();
-        blocks
-            .map(|(layer, (&block, slopes))| Factor { block, slopes, inputs: inputs(layer) })
-            .collect()
     }
 }
 
