@@ -31,6 +31,7 @@
 
 pub mod accountant;
 pub mod calibrate;
+pub mod discrete;
 pub mod error;
 pub mod event;
 pub mod explain;

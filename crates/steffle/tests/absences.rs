@@ -41,7 +41,7 @@ fn the_algorithm_knows_no_file_socket_clock_or_global_randomness() {
     assert_absent("steffle", &io, &[]);
     assert_absent("steffle", &["rand::rng(", "thread_rng", "ThreadRng"], &[]);
     // The operating system's generator is asked in one place, by name.
-    assert_absent("steffle", &["SysRng"], &["noise.rs"]);
+    assert_absent("steffle", &["SysRng"], &["noise/mod.rs"]);
 }
 
 #[test]

@@ -1,7 +1,12 @@
 //! Noise sources. Their type says whether a run is a simulation.
 
-use rand::SeedableRng;
+mod discrete;
+
+pub use discrete::LARGEST_SCALE;
+
+use discrete::Bits;
 use rand::rngs::ChaCha20Rng;
+use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::randomness::{ChaCha8Rng, Purpose, stream};
@@ -15,13 +20,28 @@ pub enum NoiseKind {
     Secure,
 }
 
-/// A source of Gaussian noise.
-pub trait NoiseSource {
+/// A source of Gaussian noise. Both sources run the same code on other bits.
+pub trait NoiseSource: Send {
     /// What the source is.
     fn kind(&self) -> NoiseKind;
 
-    /// Adds independent `N(0, scale^2)` to every value.
+    /// 64 fair bits.
+    fn bits(&mut self) -> u64;
+
+    /// Adds independent `N(0, scale^2)` to every value: floats, which leave traces in their lowest
+    /// bits, hence only for noise that makes no claim.
     fn add_gaussian(&mut self, scale: f64, values: &mut [f64]);
+
+    /// `count` independent discrete Gaussians of this scale, at most [`LARGEST_SCALE`].
+    fn discrete_gaussians(&mut self, sigma: u64, count: usize) -> Vec<i64> {
+        (0..count).map(|_| discrete::gaussian(sigma, self)).collect()
+    }
+}
+
+impl<S: NoiseSource + ?Sized> Bits for S {
+    fn bits(&mut self) -> u64 {
+        NoiseSource::bits(self)
+    }
 }
 
 /// Seeded noise: repeatable, hence for simulation only.
@@ -40,6 +60,10 @@ impl NoiseSource for SimulatedNoise {
         NoiseKind::Simulation
     }
 
+    fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     fn add_gaussian(&mut self, scale: f64, values: &mut [f64]) {
         add(&mut self.0, scale, values);
     }
@@ -47,8 +71,8 @@ impl NoiseSource for SimulatedNoise {
 
 /// Noise from ChaCha20 keyed by the operating system.
 ///
-/// Floating-point Gaussians leave traces in their lowest bits; a guarantee needs the integer
-/// mechanism as well. This source alone does not make a run private.
+/// Secrecy of the noise is one half of a guarantee; the other is the integer mechanism, because
+/// floating-point Gaussians leave traces in their lowest bits.
 #[derive(Debug)]
 pub struct SecureNoise(ChaCha20Rng);
 
@@ -64,12 +88,16 @@ impl NoiseSource for SecureNoise {
         NoiseKind::Secure
     }
 
+    fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     fn add_gaussian(&mut self, scale: f64, values: &mut [f64]) {
         add(&mut self.0, scale, values);
     }
 }
 
-fn add(random: &mut impl rand::Rng, scale: f64, values: &mut [f64]) {
+fn add(random: &mut impl Rng, scale: f64, values: &mut [f64]) {
     for value in values {
         let draw: f64 = StandardNormal.sample(random);
         *value += scale * draw;
