@@ -25,7 +25,8 @@ pub(super) fn gaussian(sigma: u64, bits: &mut (impl Bits + ?Sized)) -> i64 {
         }
         let distance = (size * scale).abs_diff(square);
         if bernoulli_exp(distance * distance, 2 * square * scale * scale, bits) {
-            return if negative { -(size as i64) } else { size as i64 };
+            let size = size.cast_signed() as i64;
+            return if negative { -size } else { size };
         }
     }
 }
@@ -109,18 +110,18 @@ mod tests {
 
     #[test]
     fn small_scales_have_the_exact_law() {
-        for sigma in [1_u64, 3, 7] {
-            let mut random = stream(5, sigma, Purpose::Noise, 0);
-            let reach = 4 * sigma as i64;
+        for sigma in [1_u32, 3, 7] {
+            let mut random = stream(5, u64::from(sigma), Purpose::Noise, 0);
+            let (reach, far) = (4 * i64::from(sigma), 60 * i64::from(sigma));
             let mut counts = vec![0.0; 2 * reach as usize + 1];
             let draws = 200_000;
             for _ in 0..draws {
-                let draw = gaussian(sigma, &mut random).clamp(-reach, reach);
+                let draw = gaussian(u64::from(sigma), &mut random).clamp(-reach, reach);
                 counts[(draw + reach) as usize] += 1.0;
             }
-            let density = |x: i64| (-(x as f64).powi(2) / (2.0 * (sigma * sigma) as f64)).exp();
-            let all: f64 = (-60 * sigma as i64..=60 * sigma as i64).map(density).sum();
-            let tail: f64 = (reach..=60 * sigma as i64).map(density).sum();
+            let density = |x: i64| (-(x as f64).powi(2) / (2.0 * f64::from(sigma * sigma))).exp();
+            let all: f64 = (-far..=far).map(density).sum();
+            let tail: f64 = (reach..=far).map(density).sum();
             let statistic: f64 = (-reach..=reach)
                 .zip(&counts)
                 .map(|(x, count)| {
