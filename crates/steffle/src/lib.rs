@@ -9,6 +9,7 @@ pub mod driver;
 pub mod fairness;
 #[doc = include_str!("../../../GLOSSARY.md")]
 pub mod glossary {}
+pub mod linear;
 pub mod metrics;
 pub mod model;
 pub mod noise;

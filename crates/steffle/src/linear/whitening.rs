@@ -1,0 +1,214 @@
+//! A triangular, integer matrix that makes a silo's features about spherical.
+
+use rayon::prelude::*;
+
+use super::features::blocks;
+use super::{Cholesky, Features, NotPositive, Symmetric};
+use crate::record::Rows;
+
+/// Bits of the largest entry of `B`.
+const BITS: i32 = 20;
+
+/// Unit roundoff of `f64`.
+const ROUNDOFF: f64 = f64::EPSILON / 2.0;
+
+/// Why features cannot be whitened.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhiteningError {
+    /// The Gram matrix is not one, or not finite.
+    #[error("the Gram matrix of the features cannot be factored: {0}")]
+    NotPositive(#[from] NotPositive),
+    /// More features than a matrix is made for.
+    #[error(
+        "{size} features make a matrix of {size} x {size} numbers; allowed are {most} features \
+         (numeric columns, one-hot levels and bias, times cells): merge rare levels, choose a \
+         notion with fewer cells, or use randomised-response"
+    )]
+    Size {
+        /// Features there are.
+        size: usize,
+        /// Most that are allowed.
+        most: usize,
+    },
+}
+
+/// `B`, lower triangular, with `B (G + gamma I) B'` about a multiple of the identity.
+///
+/// `G + gamma I = L L'` and `B` is `L^-1` rounded to integers in units of [`Whitening::grid`]:
+/// `|L^-1 f|^2 = f' (G + gamma I)^-1 f` is the length that the symmetric root gives too, and
+/// spherical noise does not see the rotation between the two. Whatever `B` is, it was made
+/// without `s`, and every use of it is priced by [`Whitening::lengths`]; so rounding it costs
+/// accuracy (of one part in 2^20), never privacy. All that follows is about the rounded `B`.
+#[derive(Debug, Clone)]
+pub struct Whitening {
+    size: usize,
+    grid: f64,
+    /// The rows of `B` up to the diagonal, one after the other.
+    rows: Vec<i64>,
+    /// `B' B`, rounded.
+    form: Symmetric,
+}
+
+impl Whitening {
+    /// Most features.
+    pub const MOST: usize = 4096;
+
+    /// Whitens features whose Gram matrix (a mean of `f f'`) is `gram`; refuses more than
+    /// [`Whitening::MOST`] and a matrix that `gamma` does not make positive.
+    pub fn new(mut gram: Symmetric, gamma: f64) -> Result<Self, WhiteningError> {
+        let size = gram.size();
+        if size > Self::MOST {
+            return Err(WhiteningError::Size { size, most: Self::MOST });
+        }
+        gram.add_diagonal(gamma);
+        let mut columns = Cholesky::new(gram)?.inverse_transposed();
+        let scale = columns.iter().fold(0.0, |most: f64, entry| most.max(entry.abs()));
+        let grid = (scale.log2().floor() - f64::from(BITS)).exp2();
+        columns.iter_mut().for_each(|entry| *entry = (*entry / grid).round_ties_even());
+        for j in 0..size {
+            // A column that rounds to nothing would lose its feature.
+            let pivot = &mut columns[j * size + j];
+            *pivot = pivot.max(1.0);
+        }
+        let mut rows = Vec::with_capacity(size * (size + 1) / 2);
+        for i in 0..size {
+            rows.extend((0..=i).map(|j| columns[j * size + i] as i64));
+        }
+        Ok(Self { size, grid, rows, form: Symmetric::product_of_upper(size, &columns) })
+    }
+
+    /// Numbers in `f`: p.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The unit of `B`: `grid` times its integers is about `L^-1`.
+    pub fn grid(&self) -> f64 {
+        self.grid
+    }
+
+    /// The rows of `B`; row `i` has `i + 1` integers, each below 2^21 in size.
+    pub fn integer_rows(&self) -> impl Iterator<Item = &[i64]> {
+        (0..self.size).map(|i| self.integer_row(i))
+    }
+
+    /// `v <- B v`, in floating point.
+    pub fn whiten(&self, v: &mut [f64]) {
+        for i in (0..self.size).rev() {
+            v[i] = self.integer_row(i).iter().zip(&*v).map(|(&b, v)| b as f64 * v).sum();
+        }
+    }
+
+    /// `B v` in integers; `None` where it does not fit.
+    pub fn whiten_exactly(&self, v: &[i128]) -> Option<Vec<i128>> {
+        let term = |sum: i128, (&b, &v): (&i64, &i128)| {
+            i128::from(b).checked_mul(v).and_then(|term| sum.checked_add(term))
+        };
+        self.integer_rows().map(|row| row.iter().zip(v).try_fold(0, term)).collect()
+    }
+
+    /// `v <- B^-1 v`: turns a released message back into a sum of features.
+    pub fn unwhiten(&self, v: &mut [f64]) {
+        for i in 0..self.size {
+            let (before, pivot) = self.integer_row(i).split_at(i);
+            let sum: f64 = before.iter().zip(&*v).map(|(&b, v)| b as f64 * v).sum();
+            v[i] = (v[i] - sum) / pivot[0] as f64;
+        }
+    }
+
+    /// `v <- B' v`.
+    pub fn transpose(&self, v: &mut [f64]) {
+        for i in 0..self.size {
+            let own = v[i];
+            let (before, pivot) = self.integer_row(i).split_at(i);
+            v[..i].iter_mut().zip(before).for_each(|(v, &b)| *v += b as f64 * own);
+            v[i] = pivot[0] as f64 * own;
+        }
+    }
+
+    /// An upper bound of `|B f_i|` for every record, rounding included; 0 for a record in no cell.
+    ///
+    /// # Claim
+    /// Every entry is at least the real number `|B f_i|`, and exceeds it by rounding only.
+    ///
+    /// # Proof
+    /// Write `b_j` for the columns of `B`, `u` for the unit roundoff, `gamma_m = m u / (1 - m u)`.
+    /// The entries of `B` are integers held exactly. A product of two columns, summed in any
+    /// order, is off by at most `gamma_p sum_i |b_ij b_ik| <= gamma_p |b_j| |b_k|`
+    /// (Cauchy-Schwarz; Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A
+    /// cell's form adds at most four such entries (`gamma_3` more), and a record's quadratic form
+    /// takes two products and a sum of at most `m^2` terms for `m` entries that are not 0. With
+    /// `S = sum_j |f_j| |b_j|` all of it is at most `gamma_{p + m^2 + 5} S^2` off, a relative
+    /// error of the entries of higher order aside. What is added is `2 (p + m^2 + 64) u S^2`; the
+    /// factor 2 covers the higher orders and the rounding of `S` itself (`p <= 4096`, `m <= 2^20`
+    /// keep `(p + m^2 + 64) u` below 1/4 of it), and the last factor the square root's.
+    /// Test: `lengths_are_upper_bounds_of_exact_lengths`.
+    pub fn lengths(&self, features: &Features<'_>) -> Vec<f64> {
+        let mut lengths = vec![0.0; features.len()];
+        for cell in 0..features.cells() {
+            let form = CellForm::new(self, features.width(), cell);
+            let members = features.members(cell);
+            let own: Vec<f64> = members
+                .par_iter()
+                .with_min_len(1024)
+                .map_init(Vec::new, |entries, &record| {
+                    form.length(features.rows(), record as usize, entries)
+                })
+                .collect();
+            for (&record, length) in members.iter().zip(own) {
+                lengths[record as usize] = length;
+            }
+        }
+        lengths
+    }
+
+    fn integer_row(&self, i: usize) -> &[i64] {
+        &self.rows[i * (i + 1) / 2..][..=i]
+    }
+}
+
+/// The quadratic form `|B f|^2` for the rows of one cell.
+struct CellForm {
+    /// The sum of the blocks of `B' B` that a row of the cell meets.
+    form: Symmetric,
+    /// `|b_j|` summed over the row's blocks, rounded up.
+    norms: Vec<f64>,
+    /// `2 (p + 64) u`, the part of the rounding that all rows share.
+    roundoff: f64,
+}
+
+impl CellForm {
+    fn new(whitening: &Whitening, width: usize, cell: usize) -> Self {
+        let all = &whitening.form;
+        let pairs: Vec<(usize, usize)> =
+            blocks(cell).flat_map(|a| blocks(cell).map(move |b| (a, b))).collect();
+        let form = Symmetric::from_lower(width, |i, j| {
+            pairs.iter().map(|(a, b)| all.at(a * width + i, b * width + j)).sum()
+        });
+        // p u <= 2^-41, so a relative 2^-40 covers the error of the squared norm and its root.
+        let norm = |at: usize| all.at(at, at).sqrt() * (1.0 + 1e-12);
+        let norms =
+            (0..width).map(|j| blocks(cell).map(|block| norm(block * width + j)).sum()).collect();
+        Self { form, norms, roundoff: 2.0 * (whitening.size as f64 + 64.0) * ROUNDOFF }
+    }
+
+    fn length(&self, rows: &Rows, record: usize, entries: &mut Vec<(usize, f64)>) -> f64 {
+        let layout = rows.layout();
+        entries.clear();
+        entries.extend(rows.numeric(record).iter().map(|&x| f64::from(x)).enumerate());
+        let levels = rows.codes(record).iter().filter(|&&code| code != layout.absent());
+        entries.extend(levels.map(|&code| (code as usize, 1.0)));
+        entries.push((layout.features, 1.0));
+        let (mut squared, mut size) = (0.0, 0.0);
+        for (at, &(i, x)) in entries.iter().enumerate() {
+            let row = self.form.row(i);
+            let mixed: f64 = entries[..at].iter().map(|&(j, y)| y * row[j]).sum();
+            squared += x * (2.0 * mixed + x * row[i]);
+            size += x.abs() * self.norms[i];
+        }
+        let count = entries.len() as f64;
+        let roundoff = self.roundoff + 2.0 * count * count * ROUNDOFF;
+        (squared + roundoff * size * size).max(0.0).sqrt() * (1.0 + 4.0 * f64::EPSILON)
+    }
+}
