@@ -59,14 +59,15 @@ struct GroupRobust {
 
 impl GroupRobust {
     fn losses(&self, answers: &Aggregate) -> Vec<f64> {
-        let rows = answers.cells[0].table.chunks_exact(2).zip(&self.counts);
+        let table = answers.cells[0].table();
+        let rows = table.chunks_exact(2).zip(&self.counts);
         rows.map(|(row, count)| row[1] / count.max(1.0)).collect()
     }
 }
 
 impl Problem for GroupRobust {
     fn begin(&mut self, census: &Aggregate) {
-        self.counts = census.cells[0].table.chunks_exact(2).map(|row| row[0]).collect();
+        self.counts = census.cells[0].table().chunks_exact(2).map(|row| row[0]).collect();
         self.weights = vec![1.0 / self.counts.len() as f64; self.counts.len()];
     }
 

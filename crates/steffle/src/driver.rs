@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::division::attributes::{AttributesDivision, NoiseScale};
-use crate::division::records::{RecordsDivision, RecordsDivisionError};
+use steffle_privacy::Mu;
+
+use crate::division::attributes::{Account, AttributesDivision, Terms};
+use crate::division::records::{RecordsDivision, RecordsDivisionError, RowCap};
 use crate::division::{Objective, Silo, SiloError};
 use crate::model::Classifier;
 use crate::noise::SimulatedNoise;
@@ -118,20 +120,71 @@ impl Federation {
         &self.agreement
     }
 
-    /// Sets the noise that the mean over a batch gets at every attributes division; the table
-    /// scales are `[cell][class]`.
-    pub fn set_noise_of_mean(&mut self, noise: impl Fn(usize) -> NoiseScale) {
+    /// Sets the terms and the budget of every attributes division, given the number of records it
+    /// answers for. (In a deployment each division sets its own.)
+    pub fn set_terms(&mut self, terms: impl Fn(usize) -> (Terms, Account)) {
+        // A holder's noise must not tell how much it holds: it answers for all records.
+        let all = self.sizes.iter().sum();
+        self.each_attributes(all, |node, records| {
+            let (terms, account) = terms(records);
+            node.set_terms(terms, account);
+        });
+    }
+
+    /// Changes the terms and keeps the budgets.
+    pub fn change_terms(&mut self, terms: impl Fn(usize) -> Terms) {
+        let all = self.sizes.iter().sum();
+        self.each_attributes(all, |node, records| node.change_terms(terms(records)));
+    }
+
+    /// Lets every records division choose row caps and, where both divisions are under one roof,
+    /// the noise's shape, for a run that starts at `theta`. Refuses rows that cannot be whitened.
+    pub fn protect(&mut self, theta: &[f64], cap: RowCap, shaped: bool) -> Result<(), DriverError> {
+        // A shape is made of the rows of a silo; where attributes are held elsewhere it would tell
+        // whose rows a holder has.
+        let shaped = shaped && matches!(self.nodes, Nodes::Silos(_));
+        let all = self.sizes.iter().sum();
+        let protect = |(at, division): (usize, &mut RecordsDivision)| {
+            division
+                .protect(theta, cap, shaped)
+                .map_err(|error| DriverError::Silo { silo: at, source: error.into() })
+        };
+        in_order(self.divisions(), all, protect).map(|_| ())
+    }
+
+    /// What the dearest division has spent on Gaussian messages.
+    pub fn spent(&mut self) -> Option<Mu> {
+        let mut spent: Option<Mu> = None;
+        self.each_attributes(0, |node, _| {
+            if let Some(own) = node.account().spent()
+                && spent.is_none_or(|most| own.value() > most.value())
+            {
+                spent = Some(own);
+            }
+        });
+        spent
+    }
+
+    fn each_attributes(
+        &mut self,
+        all: usize,
+        mut with: impl FnMut(&mut AttributesDivision, usize),
+    ) {
         match &mut self.nodes {
             Nodes::Silos(silos) => {
-                for (silo, &size) in silos.iter_mut().zip(&self.sizes) {
-                    silo.attributes().set_noise_of_mean(noise(size));
-                }
+                let sized = silos.iter_mut().zip(&self.sizes);
+                sized.for_each(|(silo, &size)| with(silo.attributes(), size));
             }
             Nodes::Split { attributes, .. } => {
-                // A holder's noise must not tell how much it holds: it is that of all records.
-                let all = self.sizes.iter().sum();
-                attributes.iter_mut().for_each(|node| node.set_noise_of_mean(noise(all)));
+                attributes.iter_mut().for_each(|node| with(node, all));
             }
+        }
+    }
+
+    fn divisions(&mut self) -> Vec<(usize, &mut RecordsDivision)> {
+        match &mut self.nodes {
+            Nodes::Silos(silos) => silos.iter_mut().map(Silo::records).enumerate().collect(),
+            Nodes::Split { records, .. } => records.iter_mut().enumerate().collect(),
         }
     }
 
@@ -254,6 +307,7 @@ fn colocated_round(
     let work = match question.batch {
         Batch::All => sizes.iter().sum(),
         Batch::Mini(size) => size as usize * sizes.len(),
+        Batch::Block(count) => sizes.iter().sum::<usize>() / (count as usize).max(1),
     };
     let replies = in_order(silos.iter_mut().enumerate().collect(), work, answer)?;
     let mut total = Aggregate::default();
@@ -270,7 +324,7 @@ fn split_round(
     agreement: &Agreement,
     sizes: &[usize],
     records: &mut [RecordsDivision],
-    attributes: &[AttributesDivision],
+    attributes: &mut [AttributesDivision],
     round: u32,
     question: &Question,
 ) -> Result<Aggregate, DriverError> {
@@ -280,7 +334,7 @@ fn split_round(
         // An attributes reply mixes the records of all silos, so every silo must announce the
         // same share of its records for the sum to be an estimate of the whole.
         let batch = match question.batch {
-            Batch::All => Batch::All,
+            Batch::All | Batch::Block(_) => question.batch,
             Batch::Mini(size) => {
                 let own = size as usize * division.records().len() / largest;
                 Batch::Mini(own.clamp(1, size as usize) as u32)
@@ -298,11 +352,11 @@ fn split_round(
     let replies = in_order(records.iter_mut().enumerate().collect(), all, answer)?;
     let bytes = courier.question(Leg::Attributes, question);
     let handovers: Vec<&[u8]> = replies.iter().map(|(_, handover)| &handover[..]).collect();
-    let hold = |(at, division): (usize, &AttributesDivision)| {
+    let hold = |(at, division): (usize, &mut AttributesDivision)| {
         let at = sizes.len() + at;
         attributes_leg(&courier, division, &bytes, &handovers, at)
     };
-    let sums = in_order(attributes.iter().enumerate().collect(), all, hold)?;
+    let sums = in_order(attributes.iter_mut().enumerate().collect(), all, hold)?;
 
     let mut total = Aggregate::default();
     let mut announced = 0.0;
@@ -321,7 +375,7 @@ fn split_round(
 /// What an attributes holder does in a round: it sums over the announced records it holds.
 fn attributes_leg(
     courier: &Courier<'_>,
-    division: &AttributesDivision,
+    division: &mut AttributesDivision,
     question: &[u8],
     handovers: &[&[u8]],
     at: usize,

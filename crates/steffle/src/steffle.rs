@@ -99,7 +99,8 @@ impl Problem for SteffleProblem {
     /// The rows of the census's tables sum to the class counts, because `sum_u F_u = 1`.
     fn begin(&mut self, census: &Aggregate) {
         for (at, cell) in census.cells.iter().enumerate() {
-            let rows = cell.table.chunks_exact(self.labels);
+            let table = cell.table();
+            let rows = table.chunks_exact(self.labels);
             let counts: Vec<f64> = rows.map(|row| row.iter().sum()).collect();
             self.weights[at] = ClassWeights::from_counts(&counts, 0.0);
             self.counts[at] = cell.count;
@@ -148,7 +149,8 @@ impl Problem for SteffleProblem {
             let count = self.counts[at];
             let strength =
                 if count > 0.0 { 2.0 * self.lambda * self.share(at) / count } else { 0.0 };
-            let rows = self.duals[at].rows().zip(cell.table.chunks_exact(self.labels));
+            let table = cell.table();
+            let rows = self.duals[at].rows().zip(table.chunks_exact(self.labels));
             for ((dual, table), root) in rows.zip(self.weights[at].inverse_roots()) {
                 let entries = dual.iter().zip(table).zip(&cell.scores);
                 gradient.extend(entries.map(|((w, m), f)| strength * (m * root - w * f)));
@@ -174,7 +176,7 @@ impl Problem for SteffleProblem {
     /// `sum_c w_c D_c` of the released tables, negative entries (noise) taken as 0.
     fn violation(&self, answers: &Aggregate) -> f64 {
         let cell = |(at, cell): (usize, &crate::server::AggregateCell)| {
-            let table: Vec<f64> = cell.table.iter().map(|mass| mass.max(0.0)).collect();
+            let table: Vec<f64> = cell.table().iter().map(|mass| mass.max(0.0)).collect();
             self.share(at) * divergence(&table, self.labels)
         };
         answers.cells.iter().enumerate().map(cell).sum()

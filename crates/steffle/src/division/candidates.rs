@@ -26,6 +26,8 @@ pub struct Candidates<'a> {
     pub cells: &'a [u16],
     /// Their scores, `[record][column]`.
     pub scores: &'a [f64],
+    /// A factor of at most 1 per record on its theta candidates, whatever its class; empty for 1.
+    pub caps: &'a [f64],
     /// The Jacobian of the scores in factors, one per layer.
     pub factors: &'a [Factor<'a>],
 }

@@ -7,12 +7,14 @@
 pub mod attributes;
 mod banks;
 mod candidates;
+mod distances;
 mod objective;
 pub mod records;
 mod silo;
 mod sweep;
 
 pub use candidates::{Candidates, NO_CELL, Who};
+pub use distances::{Distances, table_factor};
 pub use objective::{Objective, ScoreTable};
 pub use silo::{Silo, SiloError};
 

@@ -1,15 +1,16 @@
 //! A silo with both divisions under one roof (centralisations 1 and 2).
 
 use super::attributes::{
-    AttributesDivision, AttributesDivisionError, Combinations, Released, Selection, Unreleased,
+    Announced, AttributesDivision, AttributesDivisionError, Charged, Combinations, Released,
+    Selection, Terms, Unreleased,
 };
-use super::records::{MergeOther, RecordsDivision, RecordsDivisionError};
+use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError};
 use crate::noise::NoiseSource;
-use crate::protocol::{PrivateSums, PublicSums, Question};
+use crate::protocol::{Batch, PrivateSums, PublicSums, Question};
 use crate::record::Attributes;
 
 /// Why a silo refuses.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum SiloError {
     /// The records division refuses.
@@ -56,6 +57,12 @@ impl Silo {
         &mut self.attributes
     }
 
+    /// Gives the records division back.
+    #[cfg(test)]
+    pub(crate) fn into_records(self) -> RecordsDivision {
+        self.records
+    }
+
     /// Both legs of a round: each chunk's candidates go from one division to the other while
     /// they are in the cache.
     pub fn answer(
@@ -64,9 +71,27 @@ impl Silo {
         round: u32,
         noise: &mut impl NoiseSource,
     ) -> Result<(PublicSums, Released<PrivateSums>), SiloError> {
-        let attributes = &self.attributes;
+        self.records.check(question).map_err(RecordsDivisionError::from)?;
         let announced = self.records.batch_len(question.batch, round);
-        let reserved = attributes.price(announced).reserve();
+        let distances = match self.attributes.terms() {
+            Terms::Exact(_) | Terms::Poisson { .. } => Some(self.records.measure(question, round)?),
+            Terms::Open | Terms::OfMean(_) => None,
+        };
+        let (classes, parameters) = (self.attributes.classes(), question.theta.len());
+        let about = Announced::new(announced, distances.as_ref(), question, classes, parameters);
+        let price = self.attributes.price(&about).map_err(AttributesDivisionError::from)?;
+        let units = self.records.records().units();
+        let charged = match question.batch {
+            Batch::Block(count) => {
+                Charged::Block { of: count, at: Batches::block_of(count, round) }
+            }
+            Batch::All | Batch::Mini(_) => Charged::All,
+        };
+        let reserved = self
+            .attributes
+            .reserve(price, &about, charged, units, noise)
+            .map_err(AttributesDivisionError::from)?;
+        let attributes = &self.attributes;
         let blocks = self.records.model().blocks().to_vec();
         let objective = self.records.objective();
         let combinations = Combinations::new(question, objective.classes(), objective.columns());
@@ -82,10 +107,11 @@ impl Silo {
             || selected(Selection::default()),
             |selected, candidates| {
                 let Selected { sums, selection } = selected;
-                attributes.add(&combinations, candidates, sums, selection);
+                attributes.add(&reserved, &combinations, candidates, sums, selection);
             },
         )?;
         self.selection = selected.selection;
-        Ok((public, selected.sums.release(reserved, noise)))
+        let whitening = self.records.whitening();
+        Ok((public, selected.sums.release(reserved, classes, whitening)))
     }
 }

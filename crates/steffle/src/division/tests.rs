@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attributes::{AttributesDivision, NoiseScale};
+use super::attributes::{Announced, AttributesDivision, Noise, NoiseScale, Terms};
 use super::records::RecordsDivision;
 use crate::fairness::Notion;
 use crate::model::ModelKind;
@@ -59,7 +59,7 @@ fn sums_are_those_of_the_held_records() {
     let notion = Notion::EqualizedOdds { labels: 2 };
     let question = question(2, Form::Centred);
     // Holds records 0, 1 (class missing) and 4, and one that nobody announced.
-    let holder = holder(&[14, 99, 10, 11], &[1, 0, 0, MISSING_CLASS]);
+    let mut holder = holder(&[14, 99, 10, 11], &[1, 0, 0, MISSING_CLASS]);
     let handovers = [handed(notion, &question)];
     let released = holder.answer(&question, &handovers, &mut noise()).unwrap();
     let sums = released.value();
@@ -70,8 +70,8 @@ fn sums_are_those_of_the_held_records() {
         let cell = usize::from(LABELS[record]);
         let (g, p) = slope(record);
         for class in 0..2 {
-            tables[cell][class * 2] += share[class] * (1.0 - p);
-            tables[cell][class * 2 + 1] += share[class] * p;
+            tables[cell][class * 2] += (share[class] - 0.5) * (1.0 - p);
+            tables[cell][class * 2 + 1] += (share[class] - 0.5) * p;
             for (sum, x) in thetas[cell].iter_mut().zip(input(record)) {
                 *sum += share[class] * g * -half[class] * x;
             }
@@ -90,7 +90,7 @@ fn the_clipped_form_clips_every_record() {
     let notion = Notion::DemographicParity;
     let limit = 0.05;
     let question = question(1, Form::Clipped { limit });
-    let holder = holder(&[10, 11, 12, 13, 14], &[0, 1, 0, 1, 1]);
+    let mut holder = holder(&[10, 11, 12, 13, 14], &[0, 1, 0, 1, 1]);
     let handovers = [handed(notion, &question)];
     let released = holder.answer(&question, &handovers, &mut noise()).unwrap();
     let mut expected = [0.0; 3];
@@ -112,14 +112,15 @@ fn noise_shape_and_scale_do_not_tell_what_is_held() {
     let notion = Notion::DemographicParity;
     let question = question(1, Form::Centred);
     let handovers = [handed(notion, &question)];
-    let scale = NoiseScale::Gaussian { theta: 0.5, table: vec![vec![0.1, 0.2]] };
+    let scale = NoiseScale { theta: 0.5, table: vec![vec![0.1, 0.2]] };
     let mut replies = Vec::new();
     for (ids, classes) in [(vec![], vec![]), (vec![12], vec![1]), ((10..15).collect(), vec![0; 5])]
     {
         let mut holder = holder(&ids, &classes);
         let plain = holder.answer(&question, &handovers, &mut noise()).unwrap();
-        holder.set_noise_of_mean(scale.clone());
-        assert_eq!(holder.price(5).noise(), &scale.scaled(5.0));
+        holder.change_terms(Terms::OfMean(scale.clone()));
+        let about = Announced::new(5, None, &question, 2, 3);
+        assert_eq!(holder.price(&about).unwrap().noise(), &Noise::Gaussian(scale.scaled(5.0)));
         let noisy = holder.answer(&question, &handovers, &mut noise()).unwrap();
         assert_eq!(noisy.noise_kind(), Some(NoiseKind::Simulation));
         let flat = |sums: &crate::protocol::PrivateSums| -> Vec<f64> {
@@ -140,8 +141,8 @@ fn handovers_that_do_not_fit_are_refused_before_s_is_read() {
     let notion = Notion::EqualizedOdds { labels: 2 };
     let two = question(2, Form::Centred);
     let handover = handed(notion, &two);
-    let holder = holder(&[10], &[0]);
-    let refuse = |question: &Question, handovers: &[Handover]| {
+    let mut holder = holder(&[10], &[0]);
+    let mut refuse = |question: &Question, handovers: &[Handover]| {
         holder.answer(question, handovers, &mut noise()).unwrap_err().to_string()
     };
     assert!(refuse(&two, &[]).contains("there is none"));

@@ -132,6 +132,27 @@ impl Coefficients {
         }
     }
 
+    /// The coefficients of a layer, `[record][output]`.
+    pub fn layer(&self, layer: usize) -> &[f64] {
+        &self.0[layer]
+    }
+
+    /// Turns them into integers: each record's are multiplied by its factor (1 where `by` is
+    /// empty), divided by `grid` and rounded to the nearest integer.
+    pub fn round(&mut self, factors: &[Factor<'_>], by: &[f64], grid: f64) {
+        let scale = 1.0 / grid;
+        for (layer, factor) in self.0.iter_mut().zip(factors) {
+            let width = factor.block.outputs;
+            if by.is_empty() {
+                layer.iter_mut().for_each(|v| *v = nearest(*v * scale));
+            } else {
+                for (own, by) in layer.chunks_exact_mut(width).zip(by) {
+                    own.iter_mut().for_each(|v| *v = nearest(*v * by * scale));
+                }
+            }
+        }
+    }
+
     fn clip(&mut self, factors: &[Factor<'_>], records: usize, limit: f64) {
         if let (
             [Factor { block: Block { outputs: 1, .. }, inputs: Inputs::Rows(rows), .. }],
@@ -157,6 +178,14 @@ impl Coefficients {
             }
         }
     }
+}
+
+/// The nearest integer, ties to even, for sizes below 2^51: adding and subtracting 1.5 * 2^52
+/// leaves no fraction, and unlike a call it is two vector instructions.
+#[inline]
+pub(crate) fn nearest(value: f64) -> f64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    (value + SHIFT) - SHIFT
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -12,6 +12,7 @@ mod logistic;
 mod mlp;
 mod softmax;
 
+pub(crate) use factors::nearest;
 pub use factors::{Coefficients, Factor, Gradient, Inputs};
 pub use kind::{ModelError, ModelKind};
 pub use logistic::Logistic;

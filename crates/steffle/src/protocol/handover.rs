@@ -14,6 +14,10 @@ pub struct Handover {
     ids: Vec<u64>,
     cells: Vec<u16>,
     scores: Vec<f64>,
+    /// One factor per record on its theta candidates, or none for 1.
+    caps: Vec<f64>,
+    /// Which records are one unit, or none where every record is its own.
+    units: Vec<u32>,
     blocks: Vec<Block>,
     slopes: Vec<Vec<f64>>,
     rows: Rows,
@@ -27,6 +31,8 @@ impl Handover {
             ids: Vec::new(),
             cells: Vec::new(),
             scores: Vec::new(),
+            caps: Vec::new(),
+            units: Vec::new(),
             blocks: blocks.to_vec(),
             slopes: vec![Vec::new(); blocks.len()],
             rows: Rows::empty(layout),
@@ -44,6 +50,7 @@ impl Handover {
         }
         self.cells.extend_from_slice(candidates.cells);
         self.scores.extend_from_slice(candidates.scores);
+        self.caps.extend_from_slice(candidates.caps);
         for (layer, factor) in candidates.factors.iter().enumerate() {
             self.slopes[layer].extend_from_slice(factor.slopes);
             match factor.inputs {
@@ -57,6 +64,16 @@ impl Handover {
     pub fn append(&mut self, other: &Self) {
         let factors = other.factors();
         self.push(&other.candidates(&factors), &[]);
+    }
+
+    /// Says which records are one unit: a number per record, in the order of the ids.
+    pub fn set_units(&mut self, units: Vec<u32>) {
+        self.units = units;
+    }
+
+    /// The unit of every record, where units are not records.
+    pub fn units(&self) -> Option<&[u32]> {
+        (!self.units.is_empty()).then_some(&self.units)
     }
 
     /// How many records were announced.
@@ -86,7 +103,13 @@ impl Handover {
 
     /// The candidates, as the attributes division takes them.
     pub fn candidates<'a>(&'a self, factors: &'a [Factor<'a>]) -> Candidates<'a> {
-        Candidates { who: Who::Ids(&self.ids), cells: &self.cells, scores: &self.scores, factors }
+        Candidates {
+            who: Who::Ids(&self.ids),
+            cells: &self.cells,
+            scores: &self.scores,
+            caps: &self.caps,
+            factors,
+        }
     }
 
     /// Whether the records' cells and scores are those of a question of this shape.
@@ -107,6 +130,17 @@ impl Handover {
         let count = self.ids.len();
         if self.cells.len() != count || self.rows.len() != count {
             return shape("ids, cells and rows differ in number");
+        }
+        let per_record = |len: usize| len == 0 || len == count;
+        if !per_record(self.caps.len()) || !per_record(self.units.len()) {
+            return shape("caps or units are not one per record");
+        }
+        // A unit is named by a small number, so that grouping needs no more room than the records.
+        if self.units.iter().any(|&unit| unit as usize >= count) {
+            return shape("a unit's number is not below the number of records");
+        }
+        if !self.caps.iter().all(|cap| (0.0..=1.0).contains(cap)) {
+            return shape("a cap is outside 0 to 1");
         }
         if count == 0 {
             return Ok(());
@@ -146,6 +180,8 @@ impl Encode for Handover {
         writer.list(&self.ids, u64::to_le_bytes);
         writer.list(&self.cells, u16::to_le_bytes);
         writer.f64s(&self.scores);
+        writer.f64s(&self.caps);
+        writer.list(&self.units, u32::to_le_bytes);
         writer.u32(self.blocks.len() as u32);
         for (block, slopes) in self.blocks.iter().zip(&self.slopes) {
             [block.offset, block.inputs, block.outputs]
@@ -177,6 +213,8 @@ impl Decode for Handover {
         let ids = reader.list(u64::from_le_bytes)?;
         let cells = reader.list(u16::from_le_bytes)?;
         let scores = reader.f64s()?;
+        let caps = reader.f64s()?;
+        let units = reader.list(u32::from_le_bytes)?;
         let layers = reader.u32()?;
         if layers == 0 {
             return Err(CodecError::Shape("no layer".to_owned()));
@@ -196,7 +234,7 @@ impl Decode for Handover {
         let (numeric, codes) = (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
         let rows = Rows::new(layout, len, numeric, codes)
             .map_err(|error| CodecError::Shape(error.to_string()))?;
-        let handover = Self { ids, cells, scores, blocks, slopes, rows, hidden };
+        let handover = Self { ids, cells, scores, caps, units, blocks, slopes, rows, hidden };
         handover.check()?;
         Ok(handover)
     }

@@ -30,6 +30,9 @@ pub enum Batch {
     All,
     /// A minibatch of this size, drawn by the silo.
     Mini(u32),
+    /// One of this many public blocks, in turn. A record's block depends on its id alone, for the
+    /// life of the store.
+    Block(u32),
 }
 
 /// One round's question.
@@ -78,6 +81,14 @@ pub enum QuestionError {
 }
 
 impl Question {
+    /// Theta messages that answer it: one per cell, or the clipped form's one.
+    pub fn messages(&self) -> usize {
+        match self.form {
+            Form::Centred => self.cells.len(),
+            Form::Clipped { .. } => self.cells.len().min(1),
+        }
+    }
+
     /// Refuses a question that does not fit the agreed model and objective or is not finite.
     pub fn check(
         &self,
@@ -106,7 +117,7 @@ impl Question {
             return Err(QuestionError::NotFinite);
         }
         match self.batch {
-            Batch::Mini(0) => Err(QuestionError::Batch(0)),
+            Batch::Mini(0) | Batch::Block(0) => Err(QuestionError::Batch(0)),
             _ => Ok(()),
         }
     }
@@ -127,10 +138,13 @@ impl Encode for Question {
                 writer.f64(limit);
             }
         }
-        writer.u32(match self.batch {
-            Batch::All => u32::MAX,
-            Batch::Mini(size) => size,
-        });
+        let (kind, number) = match self.batch {
+            Batch::All => (0, 0),
+            Batch::Mini(size) => (1, size),
+            Batch::Block(count) => (2, count),
+        };
+        writer.u8(kind);
+        writer.u32(number);
         writer.u8(u8::from(self.loss));
     }
 }
@@ -148,9 +162,11 @@ impl Decode for Question {
             1 => Form::Clipped { limit: reader.f64()? },
             found => return Err(CodecError::Tag { what: "form", found }),
         };
-        let batch = match reader.u32()? {
-            u32::MAX => Batch::All,
-            size => Batch::Mini(size),
+        let batch = match (reader.u8()?, reader.u32()?) {
+            (0, _) => Batch::All,
+            (1, size) => Batch::Mini(size),
+            (2, count) => Batch::Block(count),
+            (found, _) => return Err(CodecError::Tag { what: "batch", found }),
         };
         let loss = match reader.u8()? {
             0 => false,

@@ -32,10 +32,13 @@ pub struct CellSums {
 /// What involves `s`, after the noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrivateSums {
-    /// `M_ru` per cell, `[class][column]`: raw class sums of the scores.
+    /// Per cell, `[class][column]`: the class sums of the scores, centred,
+    /// `M_ru - sum_i phi_iu / k` over the records that have a class.
     pub tables: Vec<Vec<f64>>,
     /// The theta messages: one per cell in the centred form, one in the clipped form.
     pub thetas: Vec<Vec<f64>>,
+    /// Standard deviation of the noise of a table entry; 0 where it has none or is not stated.
+    pub table_deviation: f64,
 }
 
 impl Encode for PublicSums {
@@ -72,6 +75,7 @@ impl PrivateSums {
             writer.u32(lists.len() as u32);
             lists.iter().for_each(|list| writer.f64s(list));
         }
+        writer.f64(self.table_deviation);
     }
 }
 
@@ -81,6 +85,6 @@ impl Decode for PrivateSums {
             let count = reader.u32()?;
             (0..count).map(|_| reader.f64s()).collect::<Result<Vec<_>, CodecError>>()
         };
-        Ok(Self { tables: lists()?, thetas: lists()? })
+        Ok(Self { tables: lists()?, thetas: lists()?, table_deviation: reader.f64()? })
     }
 }

@@ -45,8 +45,8 @@ fn handover() -> Handover {
     let mut handover = Handover::empty(&blocks, layout);
     let scores = [0.25, 0.75, 0.5, 0.5];
     let who = Who::Positions(&[1, 0]);
-    handover
-        .push(&Candidates { who, cells: &[0, 1], scores: &scores, factors: &factors }, &[40, 41]);
+    let (cells, caps) = (&[0, 1], &[0.5, 1.0]);
+    handover.push(&Candidates { who, cells, scores: &scores, caps, factors: &factors }, &[40, 41]);
     handover
 }
 

@@ -5,4 +5,4 @@ mod rows;
 
 pub use crate::division::attributes::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
 pub use records::{Records, RecordsError};
-pub use rows::{Layout, Rows, RowsError};
+pub use rows::{GRID, Layout, Rows, RowsError};

@@ -36,6 +36,8 @@ pub struct Records {
     labels: Vec<u16>,
     /// Value of the column that `conditional:COLUMN` conditions on.
     strata: Option<Vec<u16>>,
+    /// Which records are one unit, where units are not records.
+    units: Option<Vec<u32>>,
 }
 
 impl Records {
@@ -58,7 +60,30 @@ impl Records {
         if let Some(row) = labels.iter().position(|&label| usize::from(label) >= label_count) {
             return Err(RecordsError::Label { row, label: labels[row], labels: label_count });
         }
-        Ok(Self { ids, rows, labels, strata })
+        Ok(Self { ids, rows, labels, strata, units: None })
+    }
+
+    /// Names the unit (the person) of every record; refuses another number of names than records.
+    /// Records of one unit have the same `s`, and privacy is that of the unit.
+    pub fn with_units(mut self, units: &[u32]) -> Result<Self, RecordsError> {
+        if units.len() != self.len() {
+            let (rows, found) = (self.len(), units.len());
+            return Err(RecordsError::Length { rows, found, what: "units" });
+        }
+        let mut numbers = std::collections::HashMap::new();
+        let number = |unit: &u32| {
+            let next = numbers.len() as u32;
+            *numbers.entry(*unit).or_insert(next)
+        };
+        let numbered: Vec<u32> = units.iter().map(number).collect();
+        // Units of one record each are no units.
+        self.units = (numbers.len() < numbered.len()).then_some(numbered);
+        Ok(self)
+    }
+
+    /// The unit of every record, numbered from 0; `None` where every record is its own.
+    pub fn units(&self) -> Option<&[u32]> {
+        self.units.as_deref()
     }
 
     /// How many records there are.
@@ -97,5 +122,6 @@ impl Records {
         self.rows.bytes()
             + self.ids.len() * size_of::<u64>()
             + (self.labels.len() + strata) * size_of::<u16>()
+            + self.units.as_ref().map_or(0, Vec::len) * size_of::<u32>()
     }
 }

@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::kernel::by_width;
 
+/// Numbers of a row are rounded to multiples of this: 1/4096 of a standard deviation. Then a row
+/// times an integer coefficient is an integer number of grid steps, and sums of such products are
+/// exact in a double, which is what the private messages are made of.
+pub const GRID: f64 = 1.0 / 4096.0;
+
 /// How the features of a row are laid out.
 ///
 /// Features `0..numeric` are numbers; features `numeric..features` are one-hot levels, of which a
@@ -89,11 +94,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Checks and takes the two row-major parts; refuses ragged, non-finite or out-of-range input.
+    /// Checks and takes the two row-major parts, numbers rounded to [`GRID`]; refuses ragged, non-finite or out-of-range input.
     pub fn new(
         layout: Layout,
         len: usize,
-        numeric: Vec<f32>,
+        mut numeric: Vec<f32>,
         codes: Vec<u32>,
     ) -> Result<Self, RowsError> {
         if Some(numeric.len()) != len.checked_mul(layout.numeric)
@@ -117,6 +122,9 @@ impl Rows {
                 end: layout.features,
                 absent: layout.absent(),
             });
+        }
+        for value in &mut numeric {
+            *value = ((f64::from(*value) / GRID).round_ties_even() * GRID) as f32;
         }
         let mut rows = Self { layout, len, numeric, codes, squared_norms: Vec::new() };
         rows.squared_norms = (0..len).map(|row| rows.compute_squared_norm(row)).collect();

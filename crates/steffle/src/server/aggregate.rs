@@ -29,10 +29,23 @@ pub struct AggregateCell {
     pub scores: Vec<f64>,
     /// `sum_i J_i' (2 mean_r C_r - q)`; empty in the clipped form.
     pub public: Vec<f64>,
-    /// `M`, `[class][column]`, as released.
-    pub table: Vec<f64>,
+    /// Centred class sums, `[class][column]`, as released.
+    pub centred: Vec<f64>,
+    /// Variance of the noise of an entry of `centred`.
+    pub table_variance: f64,
     /// `H = sum_i J_i' (C_s - mean_r C_r)`, as released; empty in the clipped form.
     pub private: Vec<f64>,
+}
+
+impl AggregateCell {
+    /// `M`, `[class][column]`: what is centred plus the public column sums' share of every class,
+    /// so that its columns sum to the public ones and a missing class counts `1/k`.
+    pub fn table(&self) -> Vec<f64> {
+        let columns = self.scores.len().max(1);
+        let classes = (self.centred.len() / columns) as f64;
+        let entry = |(at, centred): (usize, &f64)| self.scores[at % columns] / classes + centred;
+        self.centred.iter().enumerate().map(entry).collect()
+    }
 }
 
 impl Aggregate {
@@ -55,7 +68,8 @@ impl Aggregate {
         let scale = scale(held, batch);
         self.cells.resize_with(self.cells.len().max(sums.tables.len()), Default::default);
         for (cell, table) in self.cells.iter_mut().zip(&sums.tables) {
-            add(&mut cell.table, table, scale);
+            add(&mut cell.centred, table, scale);
+            cell.table_variance += (scale * sums.table_deviation).powi(2);
         }
         // One theta message for several cells is the clipped form's.
         if sums.thetas.len() == sums.tables.len() && !self.is_clipped() {

@@ -2,13 +2,15 @@
 
 mod erm;
 mod plan;
+mod protect;
 mod run;
 mod settings;
 
 pub use erm::{ErmOutcome, erm};
 pub use plan::{Plan, PlanError};
+pub use protect::{Claim, Protected};
 pub use run::{Outcome, RoundTrace, Theorem, TrainError, train};
-pub use settings::{Length, Mode, Paper, Settings};
+pub use settings::{Exact, Length, Mode, Paper, Sampled, Server, Settings};
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,9 @@ pub enum PlanError {
     /// No round, or more than can be counted.
     #[error("{0} rounds; allowed are 1 to {max}", max = u32::MAX - 1)]
     Rounds(u64),
+    /// Secret batches without a size.
+    #[error("secret Poisson batches need an expected size: name a batch of 1 record or more")]
+    NoBatch,
     /// A batch that a silo cannot fill.
     #[error("a batch of {batch} records; silo {silo} has {records}, so allowed are 1 to {records}")]
     Batch {
@@ -61,6 +64,7 @@ impl Settings {
             return Err(PlanError::NotPositive { what, value });
         }
         let batch = match self.batch {
+            None if matches!(self.mode, Mode::Poisson(_)) => return Err(PlanError::NoBatch),
             None => Batch::All,
             Some(batch) => {
                 let smallest = sizes.iter().enumerate().min_by_key(|(_, size)| **size);
@@ -68,13 +72,20 @@ impl Settings {
                 if batch == 0 || batch as usize > records {
                     return Err(PlanError::Batch { batch, silo, records });
                 }
-                Batch::Mini(batch)
+                let largest = sizes.iter().copied().max().unwrap_or(0);
+                match self.mode {
+                    Mode::None | Mode::Paper(_) => Batch::Mini(batch),
+                    Mode::Exact(_) => Batch::Block(largest.div_ceil(batch as usize) as u32),
+                    // The batch is secret, and everything public is about all records.
+                    Mode::Poisson(_) => Batch::All,
+                }
             }
         };
         let largest = sizes.iter().copied().max().unwrap_or(0) as u64;
         let per_epoch = match batch {
             Batch::All => 1,
             Batch::Mini(size) => largest.div_ceil(u64::from(size)),
+            Batch::Block(count) => u64::from(count),
         };
         let rounds = match self.length {
             Length::Epochs(epochs) => u64::from(epochs) * per_epoch,
@@ -119,6 +130,14 @@ impl Plan {
             ));
         }
         warnings
+    }
+
+    /// How often a record takes part in a full round, at most.
+    pub fn visits(&self) -> u32 {
+        match self.batch {
+            Batch::Block(count) => self.rounds.div_ceil(count),
+            Batch::All | Batch::Mini(_) => self.rounds,
+        }
     }
 
     /// T.

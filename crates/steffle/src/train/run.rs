@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use steffle_privacy::{GroupFraction, Rounds, paper};
+use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 
-use super::{Mode, Paper, Plan};
-use crate::division::attributes::NoiseScale;
+use super::{Claim, Mode, Paper, Plan};
+use crate::division::attributes::{Account, NoiseScale, Terms};
 use crate::driver::{DriverError, Federation};
 use crate::fairness::{ClassWeights, DualSet};
 use crate::protocol::{Batch, Form, Question};
@@ -48,6 +48,10 @@ pub struct Outcome {
     pub trace: Vec<RoundTrace>,
     /// The noise, in the paper's mode.
     pub theorem: Option<Theorem>,
+    /// What was promised, in the modes whose promise holds.
+    pub claim: Option<Claim>,
+    /// What the dearest store has spent on Gaussian messages.
+    pub spent: Option<Mu>,
 }
 
 /// Why training stopped.
@@ -57,6 +61,9 @@ pub enum TrainError {
     /// A node or a message failed.
     #[error(transparent)]
     Driver(#[from] DriverError),
+    /// No noise gives what was asked for.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
     /// The parameters are not finite any more.
     #[error(
         "training diverged in round {0}: the parameters are not finite; lower the step sizes, \
@@ -79,14 +86,24 @@ pub fn train(
     let settings = plan.settings();
     let rounds = plan.rounds();
     let (form, set) = match settings.mode {
-        Mode::None => (Form::Centred, DualSet::Box),
+        Mode::None | Mode::Exact(_) | Mode::Poisson(_) => (Form::Centred, DualSet::Box),
         Mode::Paper(Paper { clip, diameter, .. }) => {
             (Form::Clipped { limit: clip }, DualSet::Ball { diameter })
         }
     };
-    // Round 0: all records, no combination. Its tables' row sums are the class counts, which
-    // both modes of this function take as they are; neither makes a claim that holds.
-    federation.set_noise_of_mean(|_| NoiseScale::None);
+    let silos = federation.sizes().len().max(1) as f64;
+    let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
+    let protected = plan.protected(objective.classes, records)?;
+    match &protected {
+        None => federation.set_terms(|_| (Terms::Open, Account::default())),
+        Some(protected) => {
+            federation.protect(&start, protected.cap, protected.shaped)?;
+            let account = protected.account()?;
+            federation.set_terms(|_| (protected.terms.clone(), account.clone()));
+        }
+    }
+    // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones
+    // that cost no budget of their own in the modes with a claim, and exact in the others.
     let census = federation.round(
         0,
         &Question {
@@ -100,7 +117,7 @@ pub fn train(
     let problem = SteffleProblem::new(objective, settings.lambda, form, set);
     let mut server = DescentAscent::new(problem, start, settings.rates, rounds, &census);
     let theorem = match settings.mode {
-        Mode::None => None,
+        Mode::None | Mode::Exact(_) | Mode::Poisson(_) => None,
         Mode::Paper(paper) => Some(set_noise(federation, &paper, server.problem(), rounds)),
     };
 
@@ -126,7 +143,9 @@ pub fn train(
             return Err(TrainError::Interrupted(round));
         }
     }
-    Ok(Outcome { theta: returned.finish(), rounds, trace, theorem })
+    let claim = protected.map(|protected| protected.claim);
+    let spent = federation.spent();
+    Ok(Outcome { theta: returned.finish(), rounds, trace, theorem, claim, spent })
 }
 
 /// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of
@@ -152,9 +171,9 @@ fn set_noise(
         let dual = paper::sigma_dual(epsilon, delta, rounds, records, fraction);
         (dual, dual * paper.clip * paper.diameter)
     };
-    federation.set_noise_of_mean(|records| {
+    federation.change_terms(|records| {
         let (dual, theta) = sigmas(records);
-        NoiseScale::Gaussian { theta, table: table(dual) }
+        Terms::OfMean(NoiseScale { theta, table: table(dual) })
     });
     let silo_records = federation.sizes().iter().copied().min().unwrap_or(0);
     let (sigma_dual, sigma_theta) = sigmas(silo_records);

@@ -2,6 +2,7 @@
 
 use steffle_privacy::{Delta, Epsilon};
 
+use crate::division::records::RowCap;
 use crate::server::{Output, Rates};
 
 /// Settings of a run, unchecked; [`Settings::check`] makes a [`Plan`](super::Plan) of them.
@@ -15,7 +16,9 @@ pub struct Settings {
     pub length: Length,
     /// m; `None` is all records in every round.
     pub batch: Option<u32>,
-    /// Step sizes.
+    /// How the server uses the answers.
+    pub server: Server,
+    /// Step sizes of the plain server.
     pub rates: Rates,
     /// Which iterate is returned.
     pub output: Output,
@@ -28,6 +31,7 @@ impl Default for Settings {
             mode: Mode::None,
             length: Length::Epochs(40),
             batch: Some(256),
+            server: Server::Plain,
             rates: Rates { theta: 0.25, dual: 0.1, decay: 0.8 },
             output: Output::Last,
         }
@@ -43,11 +47,25 @@ pub enum Length {
     Rounds(u32),
 }
 
+/// How the server uses the answers. Both are post-processing: neither costs privacy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// Algorithm 1's own steps.
+    Plain,
+    /// Starts at the public unconstrained model, averages the messages, solves for W and steps in
+    /// the metric of the public curvature.
+    Improved,
+}
+
 /// What noise and what claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mode {
     /// No noise, no claim.
     None,
+    /// Exact sensitivities, integer noise, Gaussian accounting. `batch` names public blocks.
+    Exact(Exact),
+    /// Secret Poisson batches of expected size `batch`.
+    Poisson(Sampled),
     /// The paper's noise, whose claim does not hold.
     Paper(Paper),
 }
@@ -63,4 +81,35 @@ pub struct Paper {
     pub clip: f64,
     /// D, the diameter of the ball that W is kept in.
     pub diameter: f64,
+}
+
+/// The mode whose claim holds, on all records or public blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exact {
+    /// epsilon of the whole run.
+    pub epsilon: Epsilon,
+    /// delta.
+    pub delta: Delta,
+    /// Where long rows are cut; `None` for the rule of [`Exact::row_cap`].
+    pub cap: Option<RowCap>,
+    /// Whether noise is shaped by the silo's own rows, where the model is linear.
+    pub shaped: bool,
+}
+
+impl Exact {
+    /// The cap: by default half of the rows keep their length, a fifth below epsilon 0.5, where
+    /// noise hurts more than the bias of capping.
+    pub fn row_cap(&self) -> RowCap {
+        let usual = if self.epsilon.value() < 0.5 { 0.2 } else { 0.5 };
+        self.cap.or(RowCap::quantile(usual)).unwrap_or(RowCap::NONE)
+    }
+}
+
+/// The mode with secret batches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampled {
+    /// Budget, caps and shape.
+    pub exact: Exact,
+    /// Whether no record can lack a class: known from the schema, not from the store.
+    pub complete: bool,
 }

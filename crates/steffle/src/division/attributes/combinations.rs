@@ -80,15 +80,16 @@ impl Combinations {
         self.messages.iter().flatten().all(|&value| value == 0.0)
     }
 
-    /// Turns sums by slot into class tables: a missing class counts `1/k` in every class.
+    /// Turns sums by slot into `k` times centred class tables, `k M_r - sum_r M_r`: a missing class
+    /// adds nothing.
     pub fn fold_tables(&self, sums: &[f64], tables: &mut [Vec<f64>]) {
         let rows = self.classes * self.columns;
+        let classes = self.classes as f64;
         for (cell, table) in sums.chunks(rows + self.columns).zip(tables) {
-            let missing = &cell[rows..];
-            for (row, own) in table.chunks_exact_mut(self.columns).zip(cell.chunks(self.columns)) {
-                for ((sum, own), missing) in row.iter_mut().zip(own).zip(missing) {
-                    *sum += own + missing / self.classes as f64;
-                }
+            for u in 0..self.columns {
+                let all: f64 = cell[..rows].iter().skip(u).step_by(self.columns).sum();
+                let column = table.iter_mut().zip(&cell[..rows]).skip(u).step_by(self.columns);
+                column.for_each(|(sum, own)| *sum += classes * own - all);
             }
         }
     }

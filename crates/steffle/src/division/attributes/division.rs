@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::release::{NoiseScale, Price, Released, Reserved, Unreleased};
-use super::{Attributes, Combinations};
+use super::account::{Account, Charged, Refusal};
+use super::price::{Announced, Price, PriceError};
+use super::release::{Released, Reserved, Shape, Unreleased};
+use super::{Attributes, Combinations, Terms};
 use crate::division::banks::add_by_slot;
+use crate::division::distances::{DistanceRoom, Distances, INPUT_GRID, Pairs};
 use crate::division::{Candidates, Who};
-use crate::model::{Block, Coefficients, Gradient};
+use crate::model::{Block, Coefficients, Factor, Gradient, Inputs, nearest};
 use crate::noise::NoiseSource;
-use crate::protocol::{Form, Handover, PrivateSums, Question, QuestionError};
+use crate::protocol::{Handover, PrivateSums, Question, QuestionError};
 
 /// Why an attributes division refuses to be set up.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum AttributesDivisionError {
     /// The two divisions of one silo do not hold the same records in the same order.
@@ -33,6 +36,18 @@ pub enum AttributesDivisionError {
     /// A handover does not fit the question.
     #[error("a handover does not fit the question: {0}")]
     Handover(&'static str),
+    /// The question has no price.
+    #[error(transparent)]
+    Price(#[from] PriceError),
+    /// The price was not reserved.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Secret batches of announced records.
+    #[error(
+        "records were announced by id, so a secret batch would not be secret; allowed are the \
+         modes exact, paper and none"
+    )]
+    Announced,
 }
 
 /// Holds the sensitive classes and answers with released sums.
@@ -40,8 +55,8 @@ pub struct AttributesDivision {
     attributes: Attributes,
     /// Position by id, for handovers that name ids. Empty in a silo whose divisions are aligned.
     positions: HashMap<u64, u32>,
-    /// Noise of the mean over a batch.
-    noise_of_mean: NoiseScale,
+    terms: Terms,
+    account: Account,
 }
 
 /// Room for what the division selects for a chunk. It holds classes, so it has no accessor and
@@ -50,6 +65,8 @@ pub struct AttributesDivision {
 pub struct Selection {
     slots: Vec<u32>,
     by_slot: Vec<f64>,
+    scores: Vec<f64>,
+    hidden: Vec<Vec<f64>>,
     coefficients: Coefficients,
 }
 
@@ -57,7 +74,7 @@ impl AttributesDivision {
     /// A division that is asked by record id (centralisations 3 and 4).
     pub fn by_id(attributes: Attributes) -> Self {
         let positions = attributes.ids().iter().zip(0..).map(|(&id, at)| (id, at)).collect();
-        Self { attributes, positions, noise_of_mean: NoiseScale::None }
+        Self { attributes, positions, terms: Terms::Open, account: Account::default() }
     }
 
     /// A division beside a records division with the same records in the same order; refuses
@@ -72,7 +89,8 @@ impl AttributesDivision {
                 position: position.unwrap_or(own.len().min(ids.len())),
             });
         }
-        Ok(Self { attributes, positions: HashMap::new(), noise_of_mean: NoiseScale::None })
+        let (terms, account) = (Terms::Open, Account::default());
+        Ok(Self { attributes, positions: HashMap::new(), terms, account })
     }
 
     /// Sensitive classes the schema knows.
@@ -90,16 +108,65 @@ impl AttributesDivision {
         self.len() == 0
     }
 
-    /// Sets the noise that the mean over a batch gets in the replies to come: the silo's own
-    /// decision, not the server's.
-    pub fn set_noise_of_mean(&mut self, scale: NoiseScale) {
-        self.noise_of_mean = scale;
+    /// Sets what the replies to come are released under, and what they may cost: the division's
+    /// own decision, not the server's.
+    pub fn set_terms(&mut self, terms: Terms, account: Account) {
+        (self.terms, self.account) = (terms, account);
     }
 
-    /// What a reply about `announced` records would be released under. Reads no `s`, and does not
-    /// depend on how many of the records it holds.
-    pub fn price(&self, announced: usize) -> Price {
-        Price::new(self.noise_of_mean.scaled(announced as f64))
+    /// Changes the terms and keeps the account.
+    pub fn change_terms(&mut self, terms: Terms) {
+        self.terms = terms;
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// What was spent.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// What a reply about these records would cost and be released under. Reads no `s`, and does
+    /// not depend on how many of the records it holds.
+    pub fn price(&self, announced: &Announced<'_>) -> Result<Price, PriceError> {
+        Price::new(&self.terms, announced)
+    }
+
+    /// Takes the price as spent, then draws the noise; under Poisson terms also the coins, one per
+    /// unit. A ledger will stand here: it writes the price down, durably, before anything else.
+    pub fn reserve(
+        &mut self,
+        price: Price,
+        announced: &Announced<'_>,
+        charged: Charged,
+        units: Option<&[u32]>,
+        source: &mut impl NoiseSource,
+    ) -> Result<Reserved, Refusal> {
+        self.account.pay(price.cost, charged)?;
+        let mut chosen = None;
+        if let Terms::Poisson { sampler, .. } = &self.terms {
+            let plan = self.account.plan().ok_or(Refusal::Kind)?;
+            let count = announced.distances.map_or(announced.records, Distances::len);
+            let batch = steffle_privacy::Sampler::draw(sampler, count, &mut || source.bits())?;
+            plan.admit(&batch)?;
+            let mut drawn = vec![false; count];
+            batch.members().iter().for_each(|&unit| drawn[unit] = true);
+            let by_record = match units {
+                Some(units) => units.iter().map(|&unit| drawn[unit as usize]).collect(),
+                None => drawn,
+            };
+            chosen = Some((by_record, sampler.0.value()));
+        }
+        let Announced { theta_numbers, classes, columns, cells, .. } = *announced;
+        let messages = announced.messages.max(1);
+        let shape = Shape {
+            thetas: (messages, theta_numbers / messages),
+            tables: (cells, classes, columns),
+        };
+        Ok(Reserved::new(price.noise, shape, chosen, source))
     }
 
     /// Answers a question about announced records, of which it holds some, all or none.
@@ -107,7 +174,7 @@ impl AttributesDivision {
     /// Everything is checked before `s` is read; nothing about the holdings shows in the shape of
     /// the reply, its noise or an error.
     pub fn answer(
-        &self,
+        &mut self,
         question: &Question,
         handovers: &[Handover],
         noise: &mut impl NoiseSource,
@@ -135,66 +202,144 @@ impl AttributesDivision {
         if announced.windows(2).any(|pair| pair[0] == pair[1]) {
             return refuse("a record id was announced twice");
         }
+        if matches!(self.terms, Terms::Poisson { .. }) {
+            return Err(AttributesDivisionError::Announced);
+        }
+        // Every holder sees every announced record, so each finds the same bound over all of them,
+        // and prices its reply by it whether it holds one, all or none.
+        let distances = matches!(self.terms, Terms::Exact(_))
+            .then(|| announced_distances(question, handovers, self.classes(), columns));
+        let about = Announced::new(
+            announced.len(),
+            distances.as_ref(),
+            question,
+            self.classes(),
+            blocks.iter().map(Block::parameters).sum(),
+        );
+        let price = self.price(&about)?;
+        let reserved = self.reserve(price, &about, Charged::All, None, noise)?;
         let combinations = Combinations::new(question, self.classes(), columns);
-        let reserved = self.price(announced.len()).reserve();
         let mut sums = self.open(&reserved, question, blocks);
         let mut selection = Selection::default();
         for handover in handovers {
             let factors = handover.factors();
-            self.add(&combinations, &handover.candidates(&factors), &mut sums, &mut selection);
+            let candidates = handover.candidates(&factors);
+            self.add(&reserved, &combinations, &candidates, &mut sums, &mut selection);
         }
-        Ok(sums.release(reserved, noise))
+        Ok(sums.release(reserved, self.classes(), None))
     }
 
     /// Empty sums for a question, opened by a reserved price.
     pub fn open(&self, _paid: &Reserved, question: &Question, blocks: &[Block]) -> Unreleased {
         let size = question.cells.first().map_or(0, |cell| cell.combinations.len());
-        let messages = match question.form {
-            Form::Centred => question.cells.len(),
-            Form::Clipped { .. } => usize::from(!question.cells.is_empty()),
-        };
         Unreleased {
             tables: vec![vec![0.0; size]; question.cells.len()],
-            thetas: vec![Gradient::of_blocks(blocks); messages],
+            thetas: vec![Gradient::of_blocks(blocks); question.messages()],
         }
     }
 
     /// Adds what the records of a chunk contribute under their real classes.
     pub fn add(
         &self,
+        reserved: &Reserved,
         combinations: &Combinations,
         candidates: &Candidates<'_>,
         sums: &mut Unreleased,
         selection: &mut Selection,
     ) {
-        let Candidates { who, cells, scores, factors } = *candidates;
+        let Candidates { who, cells, scores, caps, factors } = *candidates;
         let columns = combinations.columns();
         let classes = self.attributes.classes();
-        let Selection { slots, by_slot, coefficients } = selection;
+        let Selection { slots, by_slot, coefficients, scores: rounded, hidden } = selection;
         slots.clear();
         match who {
             Who::Positions(positions) => {
                 let class = |&at: &u32| classes[at as usize];
                 let records = cells.iter().zip(positions);
                 slots.extend(records.map(|(&cell, at)| combinations.slot(cell, class(at))));
+                if let Some(chosen) = &reserved.chosen {
+                    for (slot, &at) in slots.iter_mut().zip(positions) {
+                        *slot = if chosen[at as usize] { *slot } else { combinations.no_slot() };
+                    }
+                }
             }
             Who::Ids(ids) => slots.extend(cells.iter().zip(ids).map(|(&cell, id)| {
                 let held = self.positions.get(id).map(|&at| classes[at as usize]);
                 held.map_or(combinations.no_slot(), |class| combinations.slot(cell, class))
             })),
         }
+        let lattice = reserved.lattice();
+        let scores = match lattice {
+            None => scores,
+            Some(lattice) => {
+                let scale = if lattice.score > 0.0 { 1.0 / lattice.score } else { 0.0 };
+                rounded.clear();
+                rounded.extend(scores.iter().map(|score| nearest(score * scale)));
+                rounded
+            }
+        };
         by_slot.clear();
         by_slot.resize((combinations.no_slot() as usize + 1) * columns, 0.0);
         add_by_slot(slots, scores, columns, by_slot);
         combinations.fold_tables(by_slot, &mut sums.tables);
-        if combinations.silent() {
+        if combinations.silent() || lattice.is_some_and(|lattice| lattice.coefficient == 0.0) {
             return;
         }
         // Theta messages of different cells are different sums: one scatter for each.
+        let on_grid: Vec<Factor<'_>>;
+        let inputs = if lattice.is_some() && factors.len() > 1 {
+            on_grid = round_hidden(factors, hidden);
+            &on_grid
+        } else {
+            factors
+        };
         for (message, theta) in sums.thetas.iter_mut().enumerate() {
             let table = combinations.message(message);
             coefficients.fill(factors, slots, table, columns, combinations.limit());
-            theta.add(factors, coefficients);
+            if let Some(lattice) = lattice {
+                coefficients.round(factors, caps, lattice.coefficient);
+            }
+            theta.add(inputs, coefficients);
         }
     }
+}
+
+/// The factors with hidden units rounded to the grid of the rows.
+fn round_hidden<'a>(factors: &[Factor<'a>], hidden: &'a mut Vec<Vec<f64>>) -> Vec<Factor<'a>> {
+    hidden.resize_with(factors.len(), Vec::new);
+    for (factor, room) in factors.iter().zip(hidden.iter_mut()) {
+        if let Inputs::Dense(units) = factor.inputs {
+            room.clear();
+            room.extend(units.iter().map(|unit| nearest(unit / INPUT_GRID) * INPUT_GRID));
+        }
+    }
+    let layers = factors.iter().zip(hidden.iter());
+    layers
+        .map(|(factor, room)| match factor.inputs {
+            Inputs::Rows(_) => *factor,
+            Inputs::Dense(_) => Factor { inputs: Inputs::Dense(room), ..*factor },
+        })
+        .collect()
+}
+
+/// Distances of all announced records, in the Euclidean metric, by unit where units are named.
+fn announced_distances(
+    question: &Question,
+    handovers: &[Handover],
+    classes: usize,
+    columns: usize,
+) -> Distances {
+    let pairs = Pairs::of(question, classes, columns);
+    let mut room = DistanceRoom::default();
+    let mut all = Distances::default();
+    for handover in handovers {
+        let mut own = Distances::default();
+        let factors = handover.factors();
+        own.add(&pairs, &handover.candidates(&factors), None, &mut room);
+        all.append(&match handover.units() {
+            Some(units) => own.by_unit(units),
+            None => own,
+        });
+    }
+    all
 }

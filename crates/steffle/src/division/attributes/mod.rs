@@ -1,15 +1,25 @@
 //! The attributes division: the only place that reads `s`.
 //!
 //! A reply takes two phases: [`AttributesDivision::price`] says, without reading `s`, what the
-//! reply will be released under; [`Price::reserve`] is where a ledger stands; and only a
-//! [`Reserved`] price opens the sums, which leave as [`Released`] or not at all.
+//! reply costs and what noise it gets; [`AttributesDivision::reserve`] pays and draws that noise
+//! (a ledger will stand there); and only a [`Reserved`] price opens the sums, which leave as
+//! [`Released`] or not at all.
 
+mod account;
 mod combinations;
 mod division;
+mod price;
 mod release;
 mod store;
+mod terms;
 
+pub use account::{Account, Charged, Cost, Refusal};
 pub use combinations::Combinations;
 pub use division::{AttributesDivision, AttributesDivisionError, Selection};
-pub use release::{NoiseScale, Price, Released, Reserved, Unreleased};
+pub use price::{Announced, IntegerNoise, Lattice, Noise, Price, PriceError};
+pub use release::{Released, Reserved, Unreleased};
 pub use store::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
+pub use terms::{NoiseScale, Share, Terms};
+
+#[cfg(test)]
+mod tests;

@@ -1,68 +1,99 @@
-//! From sums that nobody may see to a reply: price, reserve, add noise, release.
+//! From sums that nobody may see to a reply: reserve, draw the noise, sum, add, release.
 
+use super::price::{IntegerNoise, Lattice, Noise};
+use crate::division::distances::INPUT_GRID;
+use crate::linear::Whitening;
 use crate::model::Gradient;
 use crate::noise::{NoiseKind, NoiseSource};
 use crate::protocol::{Encode, PrivateSums, Writer};
 
-/// The noise of one reply, as standard deviations.
-#[derive(Debug, Clone, PartialEq)]
-pub enum NoiseScale {
-    /// None at all: no privacy.
+/// A price that was paid, with the noise it bought. It opens one reply.
+///
+/// The noise is drawn here, before any class is read, because the sampler's running time depends
+/// on what it draws.
+pub struct Reserved {
+    drawn: Drawn,
+    kind: NoiseKind,
+    /// Which units the secret coins chose; `None` for all.
+    pub(super) chosen: Option<Vec<bool>>,
+    /// What the sums are multiplied by at the end: 1 over the coin's rate.
+    scale: f64,
+}
+
+enum Drawn {
     None,
-    /// Independent Gaussians.
-    Gaussian {
-        /// Of every coordinate of the theta messages.
-        theta: f64,
-        /// Of every entry of row r of each cell's table, `[cell][class]`.
-        table: Vec<Vec<f64>>,
-    },
+    Gaussian { thetas: Vec<Vec<f64>>, tables: Vec<Vec<f64>> },
+    Integer { lattice: Lattice, theta: Option<Message>, table: Option<Message> },
 }
 
-/// What a reply will be released under. Computed without reading `s`.
-#[derive(Debug, Clone, PartialEq)]
-#[must_use = "a price is nothing until it is reserved"]
-pub struct Price {
-    noise: NoiseScale,
+/// Noise integers of all numbers of a message, and what they are worth.
+struct Message {
+    noise: IntegerNoise,
+    draws: Vec<i64>,
 }
 
-impl NoiseScale {
-    /// The same noise in units `factor` times smaller: from means to sums.
-    #[must_use]
-    pub fn scaled(&self, factor: f64) -> Self {
-        match self {
-            Self::None => Self::None,
-            Self::Gaussian { theta, table } => Self::Gaussian {
-                theta: theta * factor,
-                table: table
-                    .iter()
-                    .map(|cell| cell.iter().map(|scale| scale * factor).collect())
-                    .collect(),
-            },
+/// The shape of a reply.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Theta messages and the numbers in each.
+    pub(super) thetas: (usize, usize),
+    /// Cells, classes and columns of the tables.
+    pub(super) tables: (usize, usize, usize),
+}
+
+impl Shape {
+    /// Rows of a table that are sent: with two classes one tells the other.
+    fn rows(&self) -> usize {
+        if self.tables.1 == 2 { 1 } else { self.tables.1 }
+    }
+}
+
+impl Reserved {
+    pub(super) fn new(
+        noise: Noise,
+        shape: Shape,
+        chosen: Option<(Vec<bool>, f64)>,
+        source: &mut impl NoiseSource,
+    ) -> Self {
+        let kind = source.kind();
+        let (messages, numbers) = shape.thetas;
+        let (cells, classes, columns) = shape.tables;
+        let drawn = match noise {
+            Noise::None => Drawn::None,
+            Noise::Gaussian(scale) => {
+                let mut thetas = vec![vec![0.0; numbers]; messages];
+                thetas.iter_mut().for_each(|theta| source.add_gaussian(scale.theta, theta));
+                let mut tables = vec![vec![0.0; classes * columns]; cells];
+                for (cell, scales) in tables.iter_mut().zip(&scale.table) {
+                    for (row, &scale) in cell.chunks_exact_mut(columns).zip(scales) {
+                        source.add_gaussian(scale, row);
+                    }
+                }
+                Drawn::Gaussian { thetas, tables }
+            }
+            Noise::Integer { lattice, theta, table } => {
+                let mut draw = |noise: Option<IntegerNoise>, count: usize| {
+                    noise.map(|noise| {
+                        let draws = source.discrete_gaussians(noise.sigma, count);
+                        Message { noise, draws }
+                    })
+                };
+                let theta = draw(theta, messages * numbers);
+                let table = draw(table, cells * shape.rows() * columns);
+                Drawn::Integer { lattice, theta, table }
+            }
+        };
+        let (chosen, rate) = chosen.map_or((None, 1.0), |(chosen, rate)| (Some(chosen), rate));
+        Self { drawn, kind, chosen, scale: 1.0 / rate }
+    }
+
+    /// The grids on which candidates become integers, where they do.
+    pub(super) fn lattice(&self) -> Option<Lattice> {
+        match self.drawn {
+            Drawn::Integer { lattice, .. } => Some(lattice),
+            _ => None,
         }
     }
-}
-
-impl Price {
-    pub(super) fn new(noise: NoiseScale) -> Self {
-        Self { noise }
-    }
-
-    /// The noise that the reply will get.
-    pub fn noise(&self) -> &NoiseScale {
-        &self.noise
-    }
-
-    /// Takes the price as spent. A ledger stands here: it writes the price down, durably, and
-    /// only then reserves it.
-    pub fn reserve(self) -> Reserved {
-        Reserved { noise: self.noise }
-    }
-}
-
-/// A price that was written down; it opens one reply.
-#[derive(Debug)]
-pub struct Reserved {
-    noise: NoiseScale,
 }
 
 /// Sums over the real `s`. They have no accessor, no `Debug` and no encoding:
@@ -74,6 +105,7 @@ pub struct Reserved {
 /// }
 /// ```
 pub struct Unreleased {
+    /// `k` times the centred class sums: `sum_i (k [s_i = r] - 1) phi_i`, a missing class 0.
     pub(super) tables: Vec<Vec<f64>>,
     pub(super) thetas: Vec<Gradient>,
 }
@@ -89,35 +121,147 @@ impl Unreleased {
         }
     }
 
-    /// Adds the noise that was paid for and lets the sums go.
+    /// Adds the noise that was paid for and lets the sums go. `whitening` is the silo's own, made
+    /// without `s`: the integer sums are noised in its coordinates and turned back, so that it
+    /// never leaves.
     ///
     /// # Proof definition
-    /// Given the question, the public columns and the noise scale, which are the same for
-    /// adjacent stores, the released value is a Gaussian around the sums: the division reads `s`
-    /// nowhere else. Whether that is (epsilon, delta) for some epsilon is the accountant's
-    /// answer to the scale and the sensitivity, not this function's.
+    /// Given the question, the public columns and the price, which are the same for adjacent
+    /// stores, the released value is a function of integer sums plus discrete Gaussians whose
+    /// scales [`Price`](super::Price) derived; the division reads `s` nowhere else. Everything
+    /// after the addition of the noise (scaling, projection, un-whitening) is post-processing.
     pub fn release(
         self,
         reserved: Reserved,
-        noise: &mut impl NoiseSource,
+        classes: usize,
+        whitening: Option<&Whitening>,
     ) -> Released<PrivateSums> {
-        let mut sums = PrivateSums {
-            tables: self.tables,
-            thetas: self.thetas.iter().map(Gradient::flatten).collect(),
-        };
-        let Reserved { noise: scale } = reserved;
-        if let NoiseScale::Gaussian { theta, table } = &scale {
-            for message in &mut sums.thetas {
-                noise.add_gaussian(*theta, message);
-            }
-            for (cell, scales) in sums.tables.iter_mut().zip(table) {
-                let columns = cell.len() / scales.len().max(1);
-                for (row, &scale) in cell.chunks_exact_mut(columns).zip(scales) {
-                    noise.add_gaussian(scale, row);
+        let Reserved { drawn, kind, scale, .. } = reserved;
+        let noised = !matches!(drawn, Drawn::None);
+        let k = classes as f64;
+        let mut sums = match drawn {
+            Drawn::None => self.centred(k),
+            Drawn::Gaussian { thetas, tables } => {
+                let mut sums = self.centred(k);
+                let pairs = sums.thetas.iter_mut().zip(&thetas);
+                for (sum, noise) in pairs.chain(sums.tables.iter_mut().zip(&tables)) {
+                    sum.iter_mut().zip(noise).for_each(|(sum, noise)| *sum += noise);
                 }
+                sums
             }
+            Drawn::Integer { theta, table, .. } => {
+                self.integers(classes, whitening, theta.as_ref(), table.as_ref())
+            }
+        };
+        if scale != 1.0 {
+            let all = sums.thetas.iter_mut().chain(&mut sums.tables).flatten();
+            all.for_each(|value| *value *= scale);
+            sums.table_deviation *= scale;
         }
-        Released { value: sums, kind: noise.kind(), noised: scale != NoiseScale::None }
+        Released { value: sums, kind, noised }
+    }
+
+    fn centred(&self, k: f64) -> PrivateSums {
+        PrivateSums {
+            tables: self.tables.iter().map(|t| t.iter().map(|sum| sum / k).collect()).collect(),
+            thetas: self.thetas.iter().map(Gradient::flatten).collect(),
+            table_deviation: 0.0,
+        }
+    }
+
+    fn integers(
+        &self,
+        classes: usize,
+        whitening: Option<&Whitening>,
+        theta: Option<&Message>,
+        table: Option<&Message>,
+    ) -> PrivateSums {
+        let numbers = self.thetas.first().map_or(0, |theta| theta.flatten().len());
+        let release = |(at, sum): (usize, &Gradient)| match theta {
+            None => vec![0.0; numbers],
+            Some(message) => {
+                let draws = &message.draws[at * numbers..][..numbers];
+                noised_theta(&sum.flatten(), message.noise, draws, whitening)
+            }
+        };
+        let thetas = self.thetas.iter().enumerate().map(release).collect();
+        let cells = self.tables.len().max(1);
+        let mut table_deviation = 0.0;
+        let mut tables: Vec<Vec<f64>> =
+            self.tables.iter().map(|table| vec![0.0; table.len()]).collect();
+        if let Some(Message { noise, draws }) = table {
+            let sent = draws.len() / cells;
+            for ((sums, out), draws) in
+                self.tables.iter().zip(&mut tables).zip(draws.chunks_exact(sent))
+            {
+                // The last rows: with two classes the second alone.
+                let from = sums.len() - sent;
+                let integers = sums[from..].iter().map(|&sum| sum as i128);
+                let noisy = integers.zip(draws).map(|(sum, &draw)| noise.add(sum, draw));
+                out[from..].iter_mut().zip(noisy).for_each(|(out, v)| *out = v / classes as f64);
+                complete(out, classes);
+            }
+            let k = classes as f64;
+            let projected = if classes == 2 { 1.0 } else { ((k - 1.0) / k).sqrt() };
+            table_deviation = noise.deviation() / k * projected;
+        }
+        PrivateSums { tables, thetas, table_deviation }
+    }
+}
+
+impl IntegerNoise {
+    /// The integer sum on the coarser grid, noise added, as a number.
+    fn add(&self, sum: i128, draw: i64) -> f64 {
+        let coarse = if self.shift > 0 {
+            (sum + (1_i128 << (self.shift - 1))) >> self.shift
+        } else {
+            sum << -self.shift
+        };
+        (coarse + i128::from(draw)) as f64 * self.unit
+    }
+}
+
+/// Noise is added in whitened coordinates, if there are any, and the result turned back.
+fn noised_theta(
+    sum: &[f64],
+    noise: IntegerNoise,
+    draws: &[i64],
+    whitening: Option<&Whitening>,
+) -> Vec<f64> {
+    let integers: Vec<i128> = sum.iter().map(|&sum| (sum / INPUT_GRID) as i128).collect();
+    let Some(whitening) = whitening else {
+        return integers.iter().zip(draws).map(|(&sum, &draw)| noise.add(sum, draw)).collect();
+    };
+    // Theta is `[input][output]`, and the inputs are what is whitened.
+    let size = whitening.size();
+    let outputs = sum.len() / size;
+    let mut released = vec![0.0; sum.len()];
+    for output in 0..outputs {
+        let column: Vec<i128> = integers.iter().skip(output).step_by(outputs).copied().collect();
+        // Sums are below 2^53 and entries of the matrix below 2^21, so this always fits; if it did
+        // not, noise alone would be sent.
+        let whitened = whitening.whiten_exactly(&column).unwrap_or(vec![0; size]);
+        let draws = draws.iter().skip(output).step_by(outputs);
+        let mut noisy: Vec<f64> =
+            whitened.iter().zip(draws).map(|(&sum, &draw)| noise.add(sum, draw)).collect();
+        whitening.unwhiten(&mut noisy);
+        released.iter_mut().skip(output).step_by(outputs).zip(noisy).for_each(|(r, v)| *r = v);
+    }
+    released
+}
+
+/// The rows of centred tables sum to 0: with two classes the first row is minus the second, with
+/// more the noisy rows are projected. Post-processing, and free.
+fn complete(table: &mut [f64], classes: usize) {
+    let columns = table.len() / classes;
+    if classes == 2 {
+        let (first, second) = table.split_at_mut(columns);
+        first.iter_mut().zip(second).for_each(|(first, second)| *first = -*second);
+        return;
+    }
+    for column in 0..columns {
+        let mean = table.iter().skip(column).step_by(columns).sum::<f64>() / classes as f64;
+        table.iter_mut().skip(column).step_by(columns).for_each(|value| *value -= mean);
     }
 }
 

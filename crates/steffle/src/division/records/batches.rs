@@ -16,17 +16,38 @@ pub struct Batches {
     order: Vec<u32>,
     /// The epoch that `order` is shuffled for; `None` while it is the plain order.
     epoch: Option<u64>,
+    /// What decides a record's block: a number per record that never changes.
+    keys: Vec<u64>,
+    /// The blocks, once they were asked for.
+    blocks: Vec<Vec<u32>>,
 }
 
 impl Batches {
-    /// For a silo of `records` records.
-    pub fn new(seed: u64, node: u64, records: usize) -> Self {
-        Self { seed, node, order: (0..records as u32).collect(), epoch: None }
+    /// For a silo whose records have these keys: their ids, or one id for all records of a unit.
+    pub fn new(seed: u64, node: u64, keys: Vec<u64>) -> Self {
+        let order = (0..keys.len() as u32).collect();
+        Self { seed, node, order, epoch: None, keys, blocks: Vec::new() }
+    }
+
+    /// The block whose turn it is.
+    pub fn block_of(count: u32, round: u32) -> usize {
+        (round.saturating_sub(1) % count.max(1)) as usize
+    }
+
+    fn make_blocks(&mut self, count: u32) {
+        if self.blocks.len() != count as usize {
+            self.blocks = vec![Vec::new(); count as usize];
+            for (&key, record) in self.keys.iter().zip(0..) {
+                let block = scramble(key) % u64::from(count.max(1));
+                self.blocks[block as usize].push(record);
+            }
+        }
     }
 
     /// How many records round `round` has.
-    pub fn len_of(&self, batch: Batch, round: u32) -> usize {
+    pub fn len_of(&mut self, batch: Batch, round: u32) -> usize {
         match batch {
+            Batch::Block(_) => self.draw(batch, round).len(),
             Batch::All => self.order.len(),
             Batch::Mini(size) => {
                 let (_, start) = self.place(size as usize, round);
@@ -57,6 +78,10 @@ impl Batches {
                 }
                 return &self.order;
             }
+            Batch::Block(count) => {
+                self.make_blocks(count);
+                return &self.blocks[Self::block_of(count, round)];
+            }
             Batch::Mini(size) => size as usize,
         };
         let (epoch, start) = self.place(size, round);
@@ -67,6 +92,15 @@ impl Batches {
         }
         &self.order[start..self.order.len().min(start + size)]
     }
+}
+
+/// Mixes the bits of an id (the finaliser of SplitMix64), so that ids that count up spread over
+/// all blocks.
+fn scramble(id: u64) -> u64 {
+    let mut mixed = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// Fisher-Yates, each index by multiply-shift with rejection (Lemire 2019), hence uniform.
@@ -91,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_epoch_uses_every_record_once() {
-        let mut batches = Batches::new(7, 1, 10);
+        let mut batches = Batches::new(7, 1, (0..10).collect());
         for epoch in 0..3 {
             let mut seen: Vec<u32> = (0..4)
                 .flat_map(|b| batches.draw(Batch::Mini(3), 1 + epoch * 4 + b).to_vec())
@@ -103,16 +137,35 @@ mod tests {
 
     #[test]
     fn a_batch_depends_on_the_round_alone() {
-        let mut steady = Batches::new(7, 1, 100);
+        let mut steady = Batches::new(7, 1, (0..100).collect());
         let all: Vec<Vec<u32>> =
             (1..9).map(|round| steady.draw(Batch::Mini(30), round).to_vec()).collect();
         for round in [8, 2, 5, 1] {
-            let fresh = Batches::new(7, 1, 100).draw(Batch::Mini(30), round).to_vec();
+            let fresh =
+                Batches::new(7, 1, (0..100).collect()).draw(Batch::Mini(30), round).to_vec();
             assert_eq!(fresh, all[round as usize - 1]);
             assert_eq!(steady.draw(Batch::Mini(30), round), all[round as usize - 1]);
         }
         assert_eq!(steady.draw(Batch::All, 3), (0..100).collect::<Vec<u32>>());
         assert_ne!(all[0], all[4], "two epochs shuffle alike by chance once in 100! runs");
+    }
+
+    #[test]
+    fn blocks_are_a_partition_that_ids_alone_decide() {
+        let mut all = Batches::new(7, 1, (0..100).collect());
+        let blocks: Vec<Vec<u32>> =
+            (1..=4).map(|round| all.draw(Batch::Block(4), round).to_vec()).collect();
+        let mut seen = blocks.concat();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..100).collect::<Vec<u32>>());
+        assert_eq!(all.draw(Batch::Block(4), 5), blocks[0], "blocks come round again");
+        assert!(blocks.iter().all(|block| block.len() > 10), "{blocks:?}");
+        // Half of the records, with another seed: every one of them stays in its block.
+        let mut half = Batches::new(8, 2, (50..100).collect());
+        for (block, round) in blocks.iter().zip(1..) {
+            let expected: Vec<u32> = block.iter().filter(|&&r| r >= 50).map(|r| r - 50).collect();
+            assert_eq!(half.draw(Batch::Block(4), round), expected);
+        }
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use super::protection::{Protection, RowCap};
 use super::workspace::{PublicPart, PublicSumming, Workspace};
+use crate::division::distances::{DistanceRoom, Distances, Pairs};
 use crate::division::sweep::{Merge, sweep};
-use crate::division::{Candidates, NO_CELL, Objective};
+use crate::division::{Candidates, NO_CELL, Objective, Who};
+use crate::linear::{Whitening, WhiteningError};
 use crate::model::Classifier;
 use crate::protocol::{Batch, Handover, PublicSums, Question, QuestionError};
 use crate::record::Records;
@@ -21,6 +24,9 @@ pub enum RecordsDivisionError {
     /// The question does not fit.
     #[error(transparent)]
     Question(#[from] QuestionError),
+    /// The rows cannot be whitened.
+    #[error(transparent)]
+    Whitening(#[from] WhiteningError),
 }
 
 /// Holds features and labels; knows nothing of `s`.
@@ -31,6 +37,7 @@ pub struct RecordsDivision {
     objective: Arc<dyn Objective>,
     model: Arc<dyn Classifier>,
     batches: Batches,
+    protection: Protection,
     workspace: Workspace,
 }
 
@@ -58,6 +65,19 @@ impl MergeOther for () {
     fn merge_other(&mut self, (): &Self) {}
 }
 
+/// Distances of a part of the batch, and room to compute them in.
+struct Measuring {
+    distances: Distances,
+    room: DistanceRoom,
+    lengths: Vec<f64>,
+}
+
+impl MergeOther for Measuring {
+    fn merge_other(&mut self, other: &Self) {
+        self.distances.append(&other.distances);
+    }
+}
+
 impl MergeOther for Handover {
     fn merge_other(&mut self, other: &Self) {
         self.append(other);
@@ -80,9 +100,10 @@ impl RecordsDivision {
             objective.cell(label, records.stratum(row)).map_or(NO_CELL, |cell| cell as u16)
         };
         let cells = records.labels().iter().enumerate().map(cell).collect();
-        let batches = Batches::new(seed, node, records.len());
+        let batches = Batches::new(seed, node, block_keys(&records));
         let workspace = Workspace::new(model.layout());
-        Ok(Self { records, cells, objective, model, batches, workspace })
+        let protection = Protection::default();
+        Ok(Self { records, cells, objective, model, batches, protection, workspace })
     }
 
     /// The records.
@@ -101,8 +122,81 @@ impl RecordsDivision {
     }
 
     /// How many records the batch of a round has.
-    pub fn batch_len(&self, batch: Batch, round: u32) -> usize {
+    pub fn batch_len(&mut self, batch: Batch, round: u32) -> usize {
         self.batches.len_of(batch, round)
+    }
+
+    /// Chooses the row caps and, with `shaped`, the noise's shape for a run that starts at `theta`:
+    /// from the division's own rows, never from `s`. Refuses rows that cannot be whitened.
+    pub fn protect(
+        &mut self,
+        theta: &[f64],
+        cap: RowCap,
+        shaped: bool,
+    ) -> Result<(), RecordsDivisionError> {
+        let model = self.model.as_ref();
+        self.protection = Protection::new(self.records.rows(), model, theta, cap, shaped)?;
+        Ok(())
+    }
+
+    /// The shape of the noise, if it has one.
+    pub fn whitening(&self) -> Option<&Whitening> {
+        self.protection.whitening()
+    }
+
+    pub(in crate::division) fn check(&self, question: &Question) -> Result<(), QuestionError> {
+        let objective = self.objective.as_ref();
+        let (cells, classes, columns) =
+            (objective.cells(), objective.classes(), objective.columns());
+        question.check(self.model.parameters(), cells, classes, columns)?;
+        match question.batch {
+            Batch::Mini(size) | Batch::Block(size) if size as usize > self.records.len() => {
+                Err(QuestionError::Batch(size))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How far any one unit of the round's batch could move the private messages; for models of
+    /// several layers it also fixes the round's row caps.
+    pub fn measure(
+        &mut self,
+        question: &Question,
+        round: u32,
+    ) -> Result<Distances, RecordsDivisionError> {
+        self.check(question)?;
+        let pairs = Pairs::new(question, self.objective.as_ref());
+        let lengths: Vec<f64> = self.protection.take_lengths();
+        let shape =
+            |distances| Measuring { distances, room: DistanceRoom::default(), lengths: Vec::new() };
+        self.protection.forget_round();
+        let measured = self.pass_over(
+            question,
+            round,
+            false,
+            shape(Distances::default()),
+            || shape(Distances::default()),
+            |measuring, candidates| {
+                let Measuring { distances, room, lengths: own } = measuring;
+                own.clear();
+                if let (Who::Positions(which), false) = (candidates.who, lengths.is_empty()) {
+                    own.extend(which.iter().map(|&row| lengths[row as usize]));
+                }
+                let own = (!own.is_empty()).then_some(&own[..]);
+                distances.add(&pairs, candidates, own, room);
+            },
+        );
+        self.protection.give_lengths(lengths);
+        let mut distances = measured?.1.distances;
+        let which = self.batches.draw(question.batch, round);
+        self.protection.cap_round(&mut distances, which, self.records.len());
+        Ok(match self.records.units() {
+            None => distances,
+            Some(units) => {
+                let own: Vec<u32> = which.iter().map(|&row| units[row as usize]).collect();
+                distances.by_unit(&own)
+            }
+        })
     }
 
     /// Answers a question that involves no attributes: loss, gradient, public sums.
@@ -120,9 +214,12 @@ impl RecordsDivision {
         question: &Question,
         round: u32,
     ) -> Result<(PublicSums, Handover), RecordsDivisionError> {
+        if self.protection.by_round() {
+            self.measure(question, round)?;
+        }
         let empty = Handover::empty(self.model.blocks(), self.model.layout());
         let ids: Vec<u64> = self.records.ids().to_vec();
-        self.pass(
+        let (public, mut handover) = self.pass(
             question,
             round,
             empty.clone(),
@@ -130,7 +227,12 @@ impl RecordsDivision {
             |handover, candidates| {
                 handover.push(candidates, &ids);
             },
-        )
+        )?;
+        if let Some(units) = self.records.units() {
+            let which = self.batches.draw(question.batch, round);
+            handover.set_units(numbered(which.iter().map(|&row| units[row as usize])));
+        }
+        Ok((public, handover))
     }
 
     /// One pass over the round's batch; every chunk's candidates go to `receive`.
@@ -142,17 +244,23 @@ impl RecordsDivision {
         empty: impl Fn() -> T + Sync,
         receive: impl Fn(&mut T, &Candidates<'_>) + Sync,
     ) -> Result<(PublicSums, T), RecordsDivisionError> {
+        self.pass_over(question, round, true, first, empty, receive)
+    }
+
+    fn pass_over<T: MergeOther>(
+        &mut self,
+        question: &Question,
+        round: u32,
+        public: bool,
+        first: T,
+        empty: impl Fn() -> T + Sync,
+        receive: impl Fn(&mut T, &Candidates<'_>) + Sync,
+    ) -> Result<(PublicSums, T), RecordsDivisionError> {
+        self.check(question)?;
         let objective = self.objective.as_ref();
-        let (cells, classes, columns) =
-            (objective.cells(), objective.classes(), objective.columns());
-        question.check(self.model.parameters(), cells, classes, columns)?;
-        if let Batch::Mini(size) = question.batch
-            && size as usize > self.records.len()
-        {
-            return Err(QuestionError::Batch(size).into());
-        }
-        let part =
-            PublicPart::new(&self.records, &self.cells, objective, self.model.as_ref(), question);
+        let model = self.model.as_ref();
+        let caps = self.protection.caps();
+        let part = PublicPart::new(&self.records, &self.cells, objective, model, question, caps);
         let fresh = |other, workspace| Summing { public: part.empty(), other, workspace };
         let layout = self.model.layout();
         let which = self.batches.draw(question.batch, round);
@@ -161,12 +269,35 @@ impl RecordsDivision {
             fresh(first, std::mem::replace(&mut self.workspace, Workspace::new(layout))),
             || fresh(empty(), Workspace::new(layout)),
             |sums, chunk| {
-                let Summing { public, other, workspace } = sums;
-                part.run(chunk, workspace, public, |candidates| receive(other, candidates));
+                let Summing { public: sums, other, workspace } = sums;
+                let sums = public.then_some(sums);
+                part.run(chunk, workspace, sums, |candidates| receive(other, candidates));
             },
         );
         let public = sums.public.finish(self.records.len(), question);
         self.workspace = sums.workspace;
         Ok((public, sums.other))
     }
+}
+
+/// The same groups, named by consecutive numbers in order of appearance.
+fn numbered(units: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut numbers = std::collections::HashMap::new();
+    units
+        .map(|unit| {
+            let next = numbers.len() as u32;
+            *numbers.entry(unit).or_insert(next)
+        })
+        .collect()
+}
+
+/// What decides a record's public block: its id, or the first id of its unit.
+fn block_keys(records: &Records) -> Vec<u64> {
+    let Some(units) = records.units() else { return records.ids().to_vec() };
+    let mut first = std::collections::HashMap::new();
+    for (&unit, &id) in units.iter().zip(records.ids()) {
+        let known = first.entry(unit).or_insert(id);
+        *known = id.min(*known);
+    }
+    units.iter().map(|unit| first[unit]).collect()
 }

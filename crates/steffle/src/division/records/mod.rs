@@ -2,8 +2,10 @@
 
 mod batches;
 mod division;
+mod protection;
 mod workspace;
 
 pub use batches::Batches;
 pub(super) use division::MergeOther;
 pub use division::{RecordsDivision, RecordsDivisionError};
+pub use protection::RowCap;

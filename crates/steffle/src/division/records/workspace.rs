@@ -13,6 +13,7 @@ pub(in crate::division) struct Workspace {
     labels: Vec<u16>,
     cells: Vec<u16>,
     slots: Vec<u32>,
+    caps: Vec<f64>,
     scores: ScoreTable,
     slopes: Vec<Vec<f64>>,
     coefficients: Coefficients,
@@ -26,6 +27,7 @@ impl Workspace {
             labels: Vec::new(),
             cells: Vec::new(),
             slots: Vec::new(),
+            caps: Vec::new(),
             scores: ScoreTable::default(),
             slopes: Vec::new(),
             coefficients: Coefficients::default(),
@@ -41,6 +43,8 @@ pub(in crate::division) struct PublicPart<'a> {
     pub(in crate::division) objective: &'a dyn Objective,
     pub(in crate::division) point: Point<'a>,
     pub(in crate::division) question: &'a Question,
+    /// The row cap of every record; empty for 1.
+    pub(in crate::division) caps: &'a [f64],
     /// Per cell a table with `2 mean_r C_r - q` in the cell's row and 0 in all others; empty where
     /// the public theta term is not asked for or is 0.
     common: Vec<Vec<f64>>,
@@ -64,6 +68,7 @@ impl<'a> PublicPart<'a> {
         objective: &'a dyn Objective,
         model: &'a dyn Classifier,
         question: &'a Question,
+        caps: &'a [f64],
     ) -> Self {
         let columns = objective.columns();
         let classes = objective.classes() as f64;
@@ -85,7 +90,7 @@ impl<'a> PublicPart<'a> {
             commons.clear();
         }
         let point = Point::new(model, &question.theta);
-        Self { records, cells, objective, point, question, common: commons }
+        Self { records, cells, objective, point, question, caps, common: commons }
     }
 
     pub(in crate::division) fn empty(&self) -> PublicSumming {
@@ -100,15 +105,16 @@ impl<'a> PublicPart<'a> {
         }
     }
 
-    /// Runs a chunk: adds its public sums, then hands its candidates to `hand_over`.
+    /// Runs a chunk: adds its public sums, where there is somewhere to add them, then hands its
+    /// candidates to `hand_over`.
     pub(in crate::division) fn run(
         &self,
         which: &[u32],
         workspace: &mut Workspace,
-        sums: &mut PublicSumming,
+        mut sums: Option<&mut PublicSumming>,
         hand_over: impl FnOnce(&Candidates<'_>),
     ) {
-        let Workspace { rows, pass, labels, cells, slots, scores, slopes, coefficients } =
+        let Workspace { rows, pass, labels, cells, slots, caps, scores, slopes, coefficients } =
             workspace;
         let (records, model) = (self.records, self.point.model());
         rows.gather(records.rows(), which);
@@ -116,16 +122,18 @@ impl<'a> PublicPart<'a> {
         labels.clear();
         labels.extend(which.iter().map(|&row| records.labels()[row as usize]));
 
-        sums.batch += which.len() as u64;
-        if self.question.loss {
-            sums.loss += head::losses(&pass.logits, labels, model.logits()).sum::<f64>();
-        }
         slopes.resize_with(model.blocks().len(), Vec::new);
         let last = slopes.len() - 1;
-        head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
-        model.backward(&self.point, pass, 1, slopes);
-        let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
-        sums.gradient.add_plain(&factors);
+        if let Some(sums) = sums.as_deref_mut() {
+            sums.batch += which.len() as u64;
+            if self.question.loss {
+                sums.loss += head::losses(&pass.logits, labels, model.logits()).sum::<f64>();
+            }
+            head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
+            model.backward(&self.point, pass, 1, slopes);
+            let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
+            sums.gradient.add_plain(&factors);
+        }
         if self.question.cells.is_empty() {
             return;
         }
@@ -141,21 +149,28 @@ impl<'a> PublicPart<'a> {
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
         let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
-        if let [count, _] = &mut sums.counts[..] {
-            // One cell: counting needs no slot to wait for.
-            *count += slots.iter().filter(|&&cell| cell == 0).count() as u64;
-        } else {
-            slots.iter().for_each(|&cell| sums.counts[cell as usize] += 1);
+        if let Some(sums) = sums {
+            if let [count, _] = &mut sums.counts[..] {
+                // One cell: counting needs no slot to wait for.
+                *count += slots.iter().filter(|&&cell| cell == 0).count() as u64;
+            } else {
+                slots.iter().for_each(|&cell| sums.counts[cell as usize] += 1);
+            }
+            add_by_slot(slots, &scores.values, columns, &mut sums.scores);
+            for (common, theta) in self.common.iter().zip(&mut sums.thetas) {
+                coefficients.fill(&factors, slots, common, columns, None);
+                theta.add(&factors, coefficients);
+            }
         }
-        add_by_slot(slots, &scores.values, columns, &mut sums.scores);
-        for (common, theta) in self.common.iter().zip(&mut sums.thetas) {
-            coefficients.fill(&factors, slots, common, columns, None);
-            theta.add(&factors, coefficients);
+        caps.clear();
+        if !self.caps.is_empty() {
+            caps.extend(which.iter().map(|&row| self.caps[row as usize]));
         }
         hand_over(&Candidates {
             who: Who::Positions(which),
             cells,
             scores: &scores.values,
+            caps,
             factors: &factors,
         });
     }

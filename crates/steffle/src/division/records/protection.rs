@@ -1,0 +1,144 @@
+//! Row caps and the shape of the noise: how a silo lowers what one record can change.
+//!
+//! Both are functions of the silo's own rows and the starting theta, never of `s`, so neither
+//! costs privacy, whatever it is; the price of every round is computed with them in place.
+
+use crate::division::Distances;
+use crate::linear::{Features, Whitening, WhiteningError};
+use crate::model::{Classifier, Point};
+use crate::record::Rows;
+
+/// Up to how many inputs of a linear model noise is shaped: below, one scale is as good, and above,
+/// the matrix costs more than it gains.
+const SHAPED: std::ops::RangeInclusive<usize> = 20..=2000;
+
+/// The ridge of the shape, relative to the mean weight of a row: 0.1 on features of unit variance.
+const GAMMA: f64 = 0.1;
+
+/// Where long rows are cut: the share of the silo's rows that keep their length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RowCap(f64);
+
+impl RowCap {
+    /// Every row keeps its length.
+    pub const NONE: Self = Self(1.0);
+
+    /// The quantile of the rows' lengths; values outside (0, 1] are `None`.
+    pub fn quantile(share: f64) -> Option<Self> {
+        (share > 0.0 && share <= 1.0).then_some(Self(share))
+    }
+
+    /// The quantile.
+    pub fn share(self) -> f64 {
+        self.0
+    }
+
+    /// The length at the quantile.
+    fn of(self, lengths: &[f64]) -> f64 {
+        let mut sorted: Vec<f64> = lengths.to_vec();
+        if sorted.is_empty() {
+            return f64::INFINITY;
+        }
+        let at = ((self.0 * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1;
+        *sorted.select_nth_unstable_by(at, f64::total_cmp).1
+    }
+}
+
+/// The caps of a run and the metric they are taken in.
+#[derive(Debug)]
+pub(super) struct Protection {
+    whitening: Option<Whitening>,
+    /// `|(x_i, 1)|` in the metric of the noise, for models of one layer.
+    lengths: Vec<f64>,
+    /// Factors of at most 1; empty for 1.
+    caps: Vec<f64>,
+    cap: RowCap,
+    /// Whether caps are chosen anew in every round.
+    by_round: bool,
+}
+
+impl Default for Protection {
+    fn default() -> Self {
+        let (lengths, caps) = (Vec::new(), Vec::new());
+        Self { whitening: None, lengths, caps, cap: RowCap::NONE, by_round: false }
+    }
+}
+
+impl Protection {
+    pub(super) fn new(
+        rows: &Rows,
+        model: &dyn Classifier,
+        theta: &[f64],
+        cap: RowCap,
+        shaped: bool,
+    ) -> Result<Self, WhiteningError> {
+        if model.blocks().len() > 1 {
+            // Candidates of several layers have no fixed length: capped in every round.
+            return Ok(Self { cap, by_round: cap != RowCap::NONE, ..Self::default() });
+        }
+        let features = Features::whole(rows);
+        let whitening = if shaped && SHAPED.contains(&rows.layout().features) {
+            // The loss Hessian on features: noise is then spherical where the loss is.
+            let curvature = |outputs: &[f64]| {
+                outputs.iter().map(|f| f * (1.0 - f)).fold(f64::MIN_POSITIVE, f64::max)
+            };
+            let outputs = Point::new(model, theta).probabilities(rows);
+            let weights: Vec<f64> = outputs.chunks_exact(model.labels()).map(curvature).collect();
+            let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
+            let mut gram = features.gram(&weights);
+            gram.scale(1.0 / (weights.len().max(1) as f64 * mean));
+            Some(Whitening::new(gram, GAMMA)?)
+        } else {
+            None
+        };
+        let lengths = match &whitening {
+            Some(whitening) => whitening.lengths(&features),
+            None => rows.squared_norms().iter().map(|squared| squared.sqrt()).collect(),
+        };
+        let mut caps = Vec::new();
+        if cap != RowCap::NONE {
+            let most = cap.of(&lengths);
+            caps = lengths.iter().map(|length| (most / length).min(1.0)).collect();
+        }
+        Ok(Self { whitening, lengths, caps, cap, by_round: false })
+    }
+
+    pub(super) fn whitening(&self) -> Option<&Whitening> {
+        self.whitening.as_ref()
+    }
+
+    /// Whether caps are chosen anew in every round.
+    pub(super) fn by_round(&self) -> bool {
+        self.by_round
+    }
+
+    pub(super) fn caps(&self) -> &[f64] {
+        &self.caps
+    }
+
+    pub(super) fn take_lengths(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.lengths)
+    }
+
+    pub(super) fn give_lengths(&mut self, lengths: Vec<f64>) {
+        self.lengths = lengths;
+    }
+
+    pub(super) fn forget_round(&mut self) {
+        if self.by_round {
+            self.caps.clear();
+        }
+    }
+
+    /// Caps of this round's batch, where they are chosen by round.
+    pub(super) fn cap_round(&mut self, distances: &mut Distances, which: &[u32], records: usize) {
+        if !self.by_round {
+            return;
+        }
+        let factors = distances.cap(self.cap.of(&distances.theta));
+        self.caps.resize(records, 1.0);
+        for (&row, factor) in which.iter().zip(factors) {
+            self.caps[row as usize] = factor;
+        }
+    }
+}
