@@ -91,7 +91,7 @@ pub(crate) fn run_point(point: &Point) -> Outcome {
     let plan = settings.check(federation.sizes())?;
     let clock = Clock::start();
     let start = vec![0.0; LAYOUT.weights()];
-    train(&plan, OBJECTIVE, &mut federation, start, |_| ControlFlow::Continue(()))?;
+    train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
     let (wall, cpu) = (clock.wall(), clock.cpu());
     let each = wall * 1e9 / (records as f64 * f64::from(ROUNDS));
     let megabytes = |bytes: f64| bytes / 1e6;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use steffle::driver::{Agreement, Federation};
 use steffle::fairness::Notion;
 use steffle::model::ModelKind;
+use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::record::{Attributes, Layout, Records};
 use steffle::steffle::SteffleObjective;
@@ -23,6 +24,7 @@ pub(crate) fn federation(
         model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
         objective: Arc::new(OBJECTIVE),
         seed: 0,
+        noise: NoiseKind::Simulation,
     };
     Ok(Federation::of_silos(agreement, silos)?)
 }

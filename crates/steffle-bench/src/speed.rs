@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     for repetition in 1..=arguments.repeat {
         let start = vec![0.0; schema.layout().weights()];
         let clock = Clock::start();
-        train(&plan, OBJECTIVE, &mut federation, start, |_| ControlFlow::Continue(()))?;
+        train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
         let own = clock.cpu();
         let peer =
             if arguments.alone { f64::NAN } else { peer_seconds(&arguments.python, repetition)? };

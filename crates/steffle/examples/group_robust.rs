@@ -12,6 +12,7 @@ use rand::Rng;
 use steffle::division::{Objective, ScoreTable};
 use steffle::driver::{Agreement, Federation};
 use steffle::model::{Classifier, ModelKind, Pass, head};
+use steffle::noise::NoiseKind;
 use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
@@ -150,6 +151,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
         objective: Arc::new(GroupLosses { classes: 2 }),
         seed: 1,
+        noise: NoiseKind::Simulation,
     };
     let mut federation = Federation::of_silos(agreement, vec![silo(1, 0)?, silo(1, 10_000)?])?;
     let zero = CellQuestion { combinations: vec![0.0; 4], quadratic: vec![0.0; 2] };

@@ -10,7 +10,7 @@ use crate::division::attributes::{Account, AttributesDivision, Terms};
 use crate::division::records::{RecordsDivision, RecordsDivisionError, RowCap};
 use crate::division::{Objective, Silo, SiloError};
 use crate::model::Classifier;
-use crate::noise::SimulatedNoise;
+use crate::noise::{NodeNoise, NoiseKind};
 use crate::protocol::{
     Batch, CodecError, Decode, Envelope, Handover, Leg, Part, PrivateSums, PublicSums, Question,
     RunId, SchemaHash, open, seal,
@@ -32,8 +32,10 @@ pub struct Agreement {
     pub model: Arc<dyn Classifier>,
     /// The silo side of the problem.
     pub objective: Arc<dyn Objective>,
-    /// The seed of everything random in this simulation.
+    /// The seed of everything random in this simulation, noise aside where that is secure.
     pub seed: u64,
+    /// Where the noise comes from.
+    pub noise: NoiseKind,
 }
 
 /// Why a round failed.
@@ -51,6 +53,9 @@ pub enum DriverError {
     /// A message was not what it should be.
     #[error("a message was refused: {0}")]
     Message(#[from] CodecError),
+    /// No secret noise.
+    #[error("the operating system gives no random numbers, so there is no secret noise")]
+    NoEntropy,
     /// No silo.
     #[error("a federation needs at least one records silo and one attributes holder")]
     Empty,
@@ -269,6 +274,12 @@ fn division(
     RecordsDivision::new(records, objective.clone(), model.clone(), *seed, node(at))
 }
 
+/// The noise of a node in a round.
+fn source(agreement: &Agreement, at: usize, round: u32) -> Result<NodeNoise, DriverError> {
+    NodeNoise::new(agreement.noise, agreement.seed, node(at), u64::from(round))
+        .ok_or(DriverError::NoEntropy)
+}
+
 /// Stream numbers: 0 is the server's, silos follow.
 fn node(at: usize) -> u64 {
     at as u64 + 1
@@ -298,7 +309,7 @@ fn colocated_round(
     let bytes = courier.question(Leg::Records, question);
     let answer = |(at, silo): (usize, &mut Silo)| {
         let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
-        let mut noise = SimulatedNoise::new(agreement.seed, node(at), u64::from(round));
+        let mut noise = source(agreement, at, round)?;
         let (public, private) = silo
             .answer(&question, round, &mut noise)
             .map_err(|source| DriverError::Silo { silo: at, source })?;
@@ -385,7 +396,7 @@ fn attributes_leg(
         .iter()
         .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
         .collect::<Result<Vec<Handover>, CodecError>>()?;
-    let mut noise = SimulatedNoise::new(courier.agreement.seed, node(at), u64::from(courier.round));
+    let mut noise = source(courier.agreement, at, courier.round)?;
     let released = division
         .answer(&question, &handovers, &mut noise)
         .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;

@@ -1,5 +1,9 @@
 //! SteFFLe (Algorithm 1) as an instance of Algorithm 2: scores `phi = F`, one W per cell.
 
+mod improved;
+
+pub use improved::Improved;
+
 use crate::division::{Objective, ScoreTable};
 use crate::fairness::{ClassWeights, Dual, DualSet, Notion, divergence};
 use crate::model::{Classifier, Pass, head};

@@ -17,6 +17,8 @@ use crate::config::{BatchSize, overlay};
   steffle train
   steffle train --lambda 5 --notion equalized-odds --silos 6 --heterogeneity 0.75
   steffle train --data hiring.csv --label hired --sensitive gender --sensitive race
+  steffle train --epsilon 0.5 --noise secure
+  steffle train --mode none --server plain --batch 256 --epochs 40
   steffle train --mode paper --epsilon 3 --batch 256 --epochs 40
   steffle train --config runs/adult-1/config.toml --lambda 0.5
   steffle train --dry-run --json
@@ -79,15 +81,43 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) lambda: Option<f64>,
 
-    /// none (no noise, no claim), or paper (noise of Theorem 3.2) [default: none]
-    #[arg(long, value_name = "MODE", value_parser = ["none", "paper"], help_heading = "Privacy")]
+    /// exact (a guarantee that holds), poisson (the same on secret batches), none (no noise, no
+    /// claim) or paper (noise of Theorem 3.2, whose claim does not hold) [default: exact]
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = ["exact", "poisson", "none", "paper"],
+        help_heading = "Privacy"
+    )]
     pub(crate) mode: Option<String>,
-    /// Privacy parameter of each silo, above 0; needs --mode paper
+    /// Privacy parameter of each silo, above 0 [default: 1; --mode paper needs it]
     #[arg(long, value_name = "E", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) epsilon: Option<f64>,
     /// Failure probability of the guarantee, between 0 and 1 [default: 1/(training rows)^2]
     #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) delta: Option<f64>,
+    /// Share of a silo's rows that keep their length in the private message; longer ones are
+    /// scaled back, whatever their class [default: 0.5, below epsilon 0.5: 0.2]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Privacy")]
+    pub(crate) row_cap: Option<f64>,
+    /// shaped (by the silo's own rows; linear models of 20 to 2000 features under one roof) or
+    /// isotropic [default: shaped]
+    #[arg(
+        long,
+        value_name = "SHAPE",
+        value_parser = ["shaped", "isotropic"],
+        help_heading = "Privacy"
+    )]
+    pub(crate) noise_shape: Option<String>,
+    /// simulated (from the seed: repeatable, not private) or secure (from the operating system)
+    /// [default: simulated]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        value_parser = ["simulated", "secure"],
+        help_heading = "Privacy"
+    )]
+    pub(crate) noise: Option<String>,
     /// Bound L on each record's part of the theta message in --mode paper [default: 1]
     #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) clip: Option<f64>,
@@ -100,20 +130,32 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "WHO", help_heading = "Silos")]
     pub(crate) centralisation: Option<String>,
 
-    /// Rounds of communication
+    /// improved (averages messages, solves for W, steps along the public curvature) or plain
+    /// (Algorithm 1's own steps) [default: improved; plain in --mode paper]
+    #[arg(
+        long,
+        value_name = "SERVER",
+        value_parser = ["improved", "plain"],
+        help_heading = "Optimisation"
+    )]
+    pub(crate) server: Option<String>,
+    /// Rounds of communication [default: 25 with the improved server]
     #[arg(long, value_name = "N", conflicts_with = "epochs", help_heading = "Optimisation")]
     pub(crate) rounds: Option<u32>,
-    /// Passes over the largest silo, instead of --rounds [default: 40, and at least 1000 rounds
-    /// without noise]
+    /// Passes over the largest silo, instead of --rounds [default with --server plain: 40, and at
+    /// least 1000 rounds without noise]
     #[arg(long, value_name = "N", help_heading = "Optimisation")]
     pub(crate) epochs: Option<u32>,
-    /// Records per silo and round [default: 256, or as many as the smallest silo has]
+    /// Records per silo and round: minibatches in modes none and paper, public blocks in mode
+    /// exact, the expected size of a secret batch in mode poisson [default: all; with --server
+    /// plain or mode poisson 256, or as many as the smallest silo has]
     #[arg(long, value_name = "N|all", help_heading = "Optimisation")]
     pub(crate) batch: Option<BatchSize>,
-    /// Step size of theta, decaying by 0.8 at every quarter of the run [default: 0.25]
+    /// Step size of theta with --server plain, decaying by 0.8 at every quarter of the run
+    /// [default: 0.25]
     #[arg(long, value_name = "ETA", allow_negative_numbers = true, help_heading = "Optimisation")]
     pub(crate) lr_theta: Option<f64>,
-    /// Step size of the dual variable W [default: 0.1, divided by lambda where that is above 1]
+    /// Step size of the dual variable W with --server plain [default: 0.1, divided by lambda where that is above 1]
     #[arg(long, value_name = "ETA", allow_negative_numbers = true, help_heading = "Optimisation")]
     pub(crate) lr_dual: Option<f64>,
     /// Which iterate to return: last, average, or random (the paper's) [default: last]
@@ -143,8 +185,8 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, validation, method, model, notion, lambda, mode,
-            epsilon, delta, clip, diameter, centralisation, rounds, epochs, batch, lr_theta,
-            lr_dual, output, threads, out
+            epsilon, delta, row_cap, noise_shape, noise, clip, diameter, centralisation, server,
+            rounds, epochs, batch, lr_theta, lr_dual, output, threads, out
         )
     }
 }

@@ -51,10 +51,44 @@ choice! {
 choice! {
     /// What noise to add.
     Mode {
+        /// Exact sensitivities, integer noise.
+        Exact = "exact",
+        /// The same on secret Poisson batches.
+        Poisson = "poisson",
         /// None.
         None = "none",
         /// That of Theorem 3.2.
         Paper = "paper",
+    }
+}
+
+choice! {
+    /// How the server uses the answers.
+    ServerKind {
+        /// Everything that post-processing can do.
+        Improved = "improved",
+        /// Algorithm 1's own steps.
+        Plain = "plain",
+    }
+}
+
+choice! {
+    /// In which coordinates noise has one scale.
+    NoiseShape {
+        /// In those that the silo's rows make spherical.
+        Shaped = "shaped",
+        /// In those of the features.
+        Isotropic = "isotropic",
+    }
+}
+
+choice! {
+    /// Where noise comes from.
+    NoiseOrigin {
+        /// The seed.
+        Simulated = "simulated",
+        /// The operating system.
+        Secure = "secure",
     }
 }
 

@@ -9,12 +9,14 @@ mod resolve;
 mod train;
 
 pub(crate) use check::Check;
-pub(crate) use choice::{BatchSize, Centralisation, Method, MissingValues, Mode};
+pub(crate) use choice::{
+    BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape, ServerKind,
+};
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;
 pub(crate) use recipe::recipe;
 pub(crate) use resolve::heterogeneity;
-pub(crate) use train::{Privacy, TrainConfig, is_job};
+pub(crate) use train::{Bounds, Privacy, TrainConfig, is_job};
 
 /// A setting that may be silent.
 pub(crate) trait Layer {

@@ -6,8 +6,11 @@ use clap::{ArgMatches, Args};
 use steffle::fairness::NotionName;
 use steffle::train::Settings;
 
-use super::train::{Descent, Length, Privacy, TrainConfig, is_job};
-use super::{BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode, Origins};
+use super::train::{Bounds, Descent, Length, Privacy, StepSizes, TrainConfig, is_job};
+use super::{
+    BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode, NoiseOrigin,
+    NoiseShape, Origins, ServerKind,
+};
 use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
 use crate::failure::Failure;
 
@@ -38,13 +41,14 @@ impl TrainConfig {
         let check = Check(origins);
         check.word::<MissingValues>("missing", meaning.missing.as_deref())?;
         let method = check.word("method", train.method.as_deref())?.unwrap_or(Method::Steffle);
-        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(Mode::None);
+        let usual = if method == Method::Steffle { Mode::Exact } else { Mode::None };
+        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(usual);
         let data = data(check, &train)?;
         let (centralisation, silos) = who_holds_what(check, data.as_deref(), &train, &cut)?;
         Ok(Self {
             data,
             privacy: privacy(check, method, mode, &train)?,
-            descent: descent(check, method, &train)?,
+            descent: descent(check, method, mode, &train)?,
             lambda: lambda(check, method, train.lambda)?,
             validation: check
                 .number("validation", train.validation, 0.0..1.0, "a number in [0, 1)")?
@@ -139,32 +143,54 @@ fn privacy(
     let delta = check.number("delta", train.delta, delta, "a number in (0, 1), ends excluded")?;
     let clip = check.positive("clip", train.clip)?;
     let diameter = check.positive("diameter", train.diameter)?;
-    if mode == Mode::Paper && method == Method::Erm {
-        let message = "method erm never reads the sensitive attribute, so mode paper has nothing \
-                       to protect";
+    let share = f64::MIN_POSITIVE..=1.0;
+    let row_cap = check.number("row-cap", train.row_cap, share, "a number in (0, 1]")?;
+    let noise_shape = check.word("noise-shape", train.noise_shape.as_deref())?;
+    let noise = check.word("noise", train.noise.as_deref())?;
+    if mode != Mode::None && method == Method::Erm {
+        let message = format!(
+            "method erm never reads the sensitive attribute, so mode {mode} has nothing to protect"
+        );
         return Err(check.0.conflict("mode", message).help("leave --mode out, or use steffle"));
     }
-    if mode == Mode::Paper {
-        let epsilon = epsilon.ok_or_else(|| {
-            let message = "mode paper needs a privacy parameter";
-            check.0.conflict("mode", message).help("add --epsilon, for example --epsilon 3")
-        })?;
-        let (clip, diameter) = (clip.unwrap_or(1.0), diameter.unwrap_or(3.0));
-        return Ok(Some(Privacy { epsilon, delta, clip, diameter }));
+    let foreign: &[&str] = match mode {
+        Mode::Exact | Mode::Poisson => &["clip", "diameter"],
+        Mode::Paper => &["row-cap", "noise-shape", "noise"],
+        Mode::None => &["epsilon", "delta", "row-cap", "noise-shape", "noise", "clip", "diameter"],
+    };
+    if let Some(key) = foreign.iter().find(|key| check.0.set(key)) {
+        let (why, help) = match (mode, *key) {
+            (Mode::None, "clip" | "diameter") => ("no noise is added there", "add --mode paper"),
+            (Mode::None, _) => ("no noise is added there", "use --mode exact"),
+            (Mode::Paper, _) => ("its noise is the theorem's", "leave it out, or use --mode exact"),
+            _ => ("its bounds are exact", "leave it out, or use --mode paper"),
+        };
+        let message = format!("{key} means nothing in mode {mode}: {why}");
+        return Err(check.0.conflict(key, message).help(help));
     }
-    let given = [("epsilon", epsilon), ("delta", delta), ("clip", clip), ("diameter", diameter)];
-    match given.into_iter().find(|(_, value)| value.is_some()) {
-        Some((key, _)) => {
-            let message = format!("{key} means nothing in mode {mode}: no noise is added there");
-            Err(check.0.conflict(key, message).help("add --mode paper"))
+    let noise = noise.unwrap_or(NoiseOrigin::Simulated);
+    Ok(match mode {
+        Mode::None => None,
+        Mode::Paper => {
+            let epsilon = epsilon.ok_or_else(|| {
+                let message = "mode paper needs a privacy parameter";
+                check.0.conflict("mode", message).help("add --epsilon, for example --epsilon 3")
+            })?;
+            let (clip, diameter) = (clip.unwrap_or(1.0), diameter.unwrap_or(3.0));
+            Some(Privacy { epsilon, delta, noise, bounds: Bounds::Paper { clip, diameter } })
         }
-        None => Ok(None),
-    }
+        Mode::Exact | Mode::Poisson => {
+            let noise_shape = noise_shape.unwrap_or(NoiseShape::Shaped);
+            let bounds = Bounds::Exact { row_cap, noise_shape };
+            Some(Privacy { epsilon: epsilon.unwrap_or(1.0), delta, noise, bounds })
+        }
+    })
 }
 
 fn descent(
     check: Check<'_>,
     method: Method,
+    mode: Mode,
     train: &TrainArgs,
 ) -> Result<Option<Descent>, Failure> {
     let usual = Settings::default();
@@ -180,7 +206,7 @@ fn descent(
     let lr_dual = check.positive("lr-dual", train.lr_dual)?;
     let output = check.explained("output", train.output.as_deref())?;
     if method == Method::Erm {
-        let steps = ["rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
+        let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
         return match steps.into_iter().find(|key| check.0.set(key)) {
             Some(key) => {
                 let message = format!("method erm goes to its optimum and has no {key}");
@@ -189,13 +215,30 @@ fn descent(
             None => Ok(None),
         };
     }
+    let server = check.word("server", train.server.as_deref())?.unwrap_or(match mode {
+        Mode::Paper => ServerKind::Plain,
+        Mode::Exact | Mode::Poisson | Mode::None => ServerKind::Improved,
+    });
+    if mode == Mode::Paper && server == ServerKind::Improved {
+        let message = "mode paper is Algorithm 1 as printed, with its own steps";
+        return Err(check.0.conflict("server", message).help("leave --server out"));
+    }
+    if server == ServerKind::Improved
+        && let Some(key) = ["lr-theta", "lr-dual"].into_iter().find(|key| check.0.set(key))
+    {
+        let message = format!("the improved server has no {key}: its steps follow the curvature");
+        return Err(check.0.conflict(key, message).help("add --server plain"));
+    }
+    // The ascent moves by lambda times this; above 1 it would oscillate.
+    let ascent = usual.rates.dual / train.lambda.unwrap_or(usual.lambda).max(1.0);
     Ok(Some(Descent {
         length: rounds.or(epochs),
         batch: train.batch,
-        lr_theta: lr_theta.unwrap_or(usual.rates.theta),
-        // The ascent moves by lambda times this; above 1 it would oscillate.
-        lr_dual: lr_dual
-            .unwrap_or(usual.rates.dual / train.lambda.unwrap_or(usual.lambda).max(1.0)),
+        server,
+        rates: (server == ServerKind::Plain).then(|| StepSizes {
+            lr_theta: lr_theta.unwrap_or(usual.rates.theta),
+            lr_dual: lr_dual.unwrap_or(ascent),
+        }),
         output: output.unwrap_or(usual.output),
     }))
 }

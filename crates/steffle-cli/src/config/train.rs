@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use steffle::division::records::RowCap;
 use steffle::fairness::NotionName;
 use steffle::model::ModelKind;
+use steffle::noise::NoiseKind;
 use steffle::server::{Output, Rates};
-use steffle::train::Settings;
+use steffle::train::{Exact, Paper, Sampled, Server, Settings};
 use steffle_privacy::{Delta, Epsilon};
 
-use super::{BatchSize, Centralisation, Method, Mode};
+use super::{BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ServerKind};
 use crate::args::DataArgs;
 use crate::failure::Failure;
 
@@ -58,15 +60,31 @@ pub(crate) struct TrainConfig {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// The settings of `paper` mode.
+/// The settings of the modes that add noise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Privacy {
     pub(crate) epsilon: f64,
     /// Absent until the data is seen: 1/n^2 for n training rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delta: Option<f64>,
-    pub(crate) clip: f64,
-    pub(crate) diameter: f64,
+    pub(crate) noise: NoiseOrigin,
+    #[serde(flatten)]
+    pub(crate) bounds: Bounds,
+}
+
+/// What bounds a record's part of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Bounds {
+    /// Its exact distances, after row caps.
+    #[serde(rename_all = "kebab-case")]
+    Exact {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        row_cap: Option<f64>,
+        noise_shape: NoiseShape,
+    },
+    /// Clipping, and a ball for W.
+    Paper { clip: f64, diameter: f64 },
 }
 
 /// The settings of Algorithm 1's steps.
@@ -79,9 +97,19 @@ pub(crate) struct Descent {
     /// Absent until the data is seen: 256, or as many as the smallest silo has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) batch: Option<BatchSize>,
+    pub(crate) server: ServerKind,
+    /// Absent with the improved server.
+    #[serde(flatten)]
+    pub(crate) rates: Option<StepSizes>,
+    pub(crate) output: Output,
+}
+
+/// The step sizes of the plain server.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct StepSizes {
     pub(crate) lr_theta: f64,
     pub(crate) lr_dual: f64,
-    pub(crate) output: Output,
 }
 
 /// How long to train.
@@ -117,11 +145,20 @@ impl TrainConfig {
                 _ if largest <= USUAL_BATCH => BatchSize::All,
                 records => BatchSize::Records(records as u32),
             };
+            let usual = match (self.mode, descent.server) {
+                (Mode::Poisson, _) => BatchSize::Records(USUAL_BATCH.min(smallest) as u32),
+                (Mode::Exact, _) | (Mode::None, ServerKind::Improved) => BatchSize::All,
+                (Mode::Paper, _) | (Mode::None, ServerKind::Plain) => usual,
+            };
             let batch = *descent.batch.get_or_insert(usual);
-            let usual = match (self.mode, batch) {
-                (Mode::Paper, _) => Length::Epochs(USUAL_EPOCHS),
-                (Mode::None, BatchSize::All) => Length::Rounds(LEAST_ROUNDS),
-                (Mode::None, BatchSize::Records(size)) => {
+            let usual = match (self.mode, descent.server, batch) {
+                (Mode::Poisson, ..) => Length::Rounds(SAMPLED_ROUNDS),
+                (Mode::Exact, _, BatchSize::Records(_)) => Length::Epochs(FULL_ROUNDS),
+                (Mode::Exact, ServerKind::Plain, _) => Length::Rounds(4 * FULL_ROUNDS),
+                (_, ServerKind::Improved, _) => Length::Rounds(FULL_ROUNDS),
+                (Mode::Paper, ..) => Length::Epochs(USUAL_EPOCHS),
+                (Mode::None, _, BatchSize::All) => Length::Rounds(LEAST_ROUNDS),
+                (Mode::None, _, BatchSize::Records(size)) => {
                     let per_epoch = (largest as u32).div_ceil(size.max(1));
                     Length::Rounds(LEAST_ROUNDS.max(USUAL_EPOCHS.saturating_mul(per_epoch)))
                 }
@@ -135,9 +172,12 @@ impl TrainConfig {
         let Some(descent) = self.descent else { return Ok(None) };
         let mode = match self.privacy {
             None => steffle::train::Mode::None,
-            Some(privacy) => steffle::train::Mode::Paper(privacy.to_core()?),
+            Some(privacy) => privacy.to_core(self.mode, self.complete())?,
         };
-        let decay = Settings::default().rates.decay;
+        let mut rates = Settings::default().rates;
+        if let Some(StepSizes { lr_theta, lr_dual }) = descent.rates {
+            rates = Rates { theta: lr_theta, dual: lr_dual, ..rates };
+        }
         Ok(Some(Settings {
             lambda: self.lambda,
             mode,
@@ -149,9 +189,28 @@ impl TrainConfig {
                 Some(BatchSize::Records(records)) => Some(records),
                 Some(BatchSize::All) | None => None,
             },
-            rates: Rates { theta: descent.lr_theta, dual: descent.lr_dual, decay },
+            server: match descent.server {
+                ServerKind::Improved => Server::Improved,
+                ServerKind::Plain => Server::Plain,
+            },
+            rates,
             output: descent.output,
         }))
+    }
+
+    /// Whether rows without a sensitive value were left out, so that none can be missing. Files
+    /// that others have cut keep such rows.
+    fn complete(&self) -> bool {
+        let cut_elsewhere = self.data.as_deref().is_none_or(|data| is_job(Path::new(data)));
+        self.meaning.missing.as_deref() != Some("category") && !cut_elsewhere
+    }
+
+    /// Where the noise comes from.
+    pub(crate) fn noise(&self) -> NoiseKind {
+        match self.privacy {
+            Some(Privacy { noise: NoiseOrigin::Secure, .. }) => NoiseKind::Secure,
+            _ => NoiseKind::Simulation,
+        }
     }
 
     /// What the data is called: a run's default name. Files that were cut have the name of their
@@ -166,15 +225,25 @@ impl TrainConfig {
 }
 
 impl Privacy {
-    fn to_core(self) -> Result<steffle::train::Paper, Failure> {
+    fn to_core(self, mode: Mode, complete: bool) -> Result<steffle::train::Mode, Failure> {
         let refuse = |error: steffle_privacy::PrivacyError| {
             Failure::usage("config::privacy", error.to_string())
         };
-        Ok(steffle::train::Paper {
-            epsilon: Epsilon::try_from(self.epsilon).map_err(refuse)?,
-            delta: Delta::try_from(self.delta.unwrap_or_default()).map_err(refuse)?,
-            clip: self.clip,
-            diameter: self.diameter,
+        let epsilon = Epsilon::try_from(self.epsilon).map_err(refuse)?;
+        let delta = Delta::try_from(self.delta.unwrap_or_default()).map_err(refuse)?;
+        Ok(match self.bounds {
+            Bounds::Paper { clip, diameter } => {
+                steffle::train::Mode::Paper(Paper { epsilon, delta, clip, diameter })
+            }
+            Bounds::Exact { row_cap, noise_shape } => {
+                let cap = row_cap.and_then(RowCap::quantile);
+                let shaped = noise_shape == NoiseShape::Shaped;
+                let exact = Exact { epsilon, delta, cap, shaped };
+                match mode {
+                    Mode::Poisson => steffle::train::Mode::Poisson(Sampled { exact, complete }),
+                    _ => steffle::train::Mode::Exact(exact),
+                }
+            }
         })
     }
 }
@@ -187,6 +256,12 @@ pub(crate) fn is_job(path: &Path) -> bool {
 /// The paper's batch size and number of epochs.
 const USUAL_BATCH: usize = 256;
 const USUAL_EPOCHS: u32 = 40;
+
+/// Rounds of the improved server: 8 to 100 are equally good, because messages are averaged.
+const FULL_ROUNDS: u32 = 25;
+
+/// Rounds on secret batches.
+const SAMPLED_ROUNDS: u32 = 200;
 
 /// On few records 40 epochs are too few steps to come near the optimum.
 const LEAST_ROUNDS: u32 = 1000;

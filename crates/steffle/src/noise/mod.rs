@@ -34,13 +34,16 @@ pub trait NoiseSource: Send {
 
     /// `count` independent discrete Gaussians of this scale, at most [`LARGEST_SCALE`].
     fn discrete_gaussians(&mut self, sigma: u64, count: usize) -> Vec<i64> {
-        (0..count).map(|_| discrete::gaussian(sigma, self)).collect()
+        (0..count).map(|_| discrete::gaussian(sigma, &mut Of(self))).collect()
     }
 }
 
-impl<S: NoiseSource + ?Sized> Bits for S {
+/// Bits of a source: the sampler's own trait, so that it can be tested on bare generators.
+struct Of<'a, S: ?Sized>(&'a mut S);
+
+impl<S: NoiseSource + ?Sized> Bits for Of<'_, S> {
     fn bits(&mut self) -> u64 {
-        NoiseSource::bits(self)
+        self.0.bits()
     }
 }
 
@@ -94,6 +97,48 @@ impl NoiseSource for SecureNoise {
 
     fn add_gaussian(&mut self, scale: f64, values: &mut [f64]) {
         add(&mut self.0, scale, values);
+    }
+}
+
+/// The noise of one node in one round, of either kind.
+#[derive(Debug)]
+pub enum NodeNoise {
+    /// Seeded.
+    Simulated(SimulatedNoise),
+    /// Secret, with a key of its own.
+    Secure(Box<SecureNoise>),
+}
+
+impl NodeNoise {
+    /// The noise of `node` in `round`; `None` when the operating system gives no key.
+    pub fn new(kind: NoiseKind, seed: u64, node: u64, round: u64) -> Option<Self> {
+        Some(match kind {
+            NoiseKind::Simulation => Self::Simulated(SimulatedNoise::new(seed, node, round)),
+            NoiseKind::Secure => Self::Secure(Box::new(SecureNoise::new()?)),
+        })
+    }
+}
+
+impl NoiseSource for NodeNoise {
+    fn kind(&self) -> NoiseKind {
+        match self {
+            Self::Simulated(noise) => noise.kind(),
+            Self::Secure(noise) => noise.kind(),
+        }
+    }
+
+    fn bits(&mut self) -> u64 {
+        match self {
+            Self::Simulated(noise) => noise.bits(),
+            Self::Secure(noise) => noise.bits(),
+        }
+    }
+
+    fn add_gaussian(&mut self, scale: f64, values: &mut [f64]) {
+        match self {
+            Self::Simulated(noise) => noise.add_gaussian(scale, values),
+            Self::Secure(noise) => noise.add_gaussian(scale, values),
+        }
     }
 }
 

@@ -39,6 +39,9 @@ pub struct PrivateSums {
     pub thetas: Vec<Vec<f64>>,
     /// Standard deviation of the noise of a table entry; 0 where it has none or is not stated.
     pub table_deviation: f64,
+    /// Mean square of the noisy theta numbers over the variance of their noise: about 1 where noise
+    /// is all there is. 0 where there is no noise or no message.
+    pub theta_signal: f64,
 }
 
 impl Encode for PublicSums {
@@ -76,6 +79,7 @@ impl PrivateSums {
             lists.iter().for_each(|list| writer.f64s(list));
         }
         writer.f64(self.table_deviation);
+        writer.f64(self.theta_signal);
     }
 }
 
@@ -85,6 +89,11 @@ impl Decode for PrivateSums {
             let count = reader.u32()?;
             (0..count).map(|_| reader.f64s()).collect::<Result<Vec<_>, CodecError>>()
         };
-        Ok(Self { tables: lists()?, thetas: lists()?, table_deviation: reader.f64()? })
+        Ok(Self {
+            tables: lists()?,
+            thetas: lists()?,
+            table_deviation: reader.f64()?,
+            theta_signal: reader.f64()?,
+        })
     }
 }

@@ -18,6 +18,8 @@ pub struct Aggregate {
     pub cells: Vec<AggregateCell>,
     /// The clipped form's one theta message; empty in the centred form.
     pub clipped: Vec<f64>,
+    /// [`PrivateSums::theta_signal`] of every reply.
+    pub signals: Vec<f64>,
 }
 
 /// The sums of one cell.
@@ -66,6 +68,7 @@ impl Aggregate {
     /// Adds an attributes division's reply about `batch` announced records out of `held`.
     pub fn add_private(&mut self, sums: &PrivateSums, held: f64, batch: f64) {
         let scale = scale(held, batch);
+        self.signals.push(sums.theta_signal);
         self.cells.resize_with(self.cells.len().max(sums.tables.len()), Default::default);
         for (cell, table) in self.cells.iter_mut().zip(&sums.tables) {
             add(&mut cell.centred, table, scale);

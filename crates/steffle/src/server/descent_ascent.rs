@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Aggregate, Problem};
+use super::{Aggregate, Problem, Server};
 use crate::protocol::{Batch, Question};
 
 /// Step sizes.
@@ -25,6 +25,7 @@ pub struct DescentAscent<P> {
     theta: Vec<f64>,
     rates: Rates,
     rounds: u32,
+    violation: f64,
 }
 
 impl<P: Problem> DescentAscent<P> {
@@ -37,11 +38,17 @@ impl<P: Problem> DescentAscent<P> {
         census: &Aggregate,
     ) -> Self {
         problem.begin(census);
-        Self { problem, theta, rates, rounds }
+        Self { problem, theta, rates, rounds, violation: 0.0 }
     }
 
-    /// The question of a round.
-    pub fn ask(&self, batch: Batch) -> Question {
+    /// The problem.
+    pub fn problem(&self) -> &P {
+        &self.problem
+    }
+}
+
+impl<P: Problem> Server for DescentAscent<P> {
+    fn ask(&self, batch: Batch) -> Question {
         Question {
             theta: self.theta.clone(),
             cells: self.problem.ask(),
@@ -51,9 +58,9 @@ impl<P: Problem> DescentAscent<P> {
         }
     }
 
-    /// Takes in the answers of round `round` (the first is 1): both gradients are at the point
-    /// that was asked about, so neither step sees the other.
-    pub fn learn(&mut self, round: u32, answers: &Aggregate) {
+    /// Both gradients are at the point that was asked about, so neither step sees the other.
+    fn learn(&mut self, round: u32, answers: &Aggregate) {
+        self.violation = self.problem.violation(answers);
         let quarter = u64::from(round - 1) * 4 / u64::from(self.rounds.max(1));
         let rate = self.rates.theta * self.rates.decay.powi(quarter as i32);
         let ascent = self.problem.dual_gradient(answers);
@@ -66,13 +73,11 @@ impl<P: Problem> DescentAscent<P> {
         self.problem.set_dual(&dual);
     }
 
-    /// The current iterate.
-    pub fn theta(&self) -> &[f64] {
+    fn theta(&self) -> &[f64] {
         &self.theta
     }
 
-    /// The problem.
-    pub fn problem(&self) -> &P {
-        &self.problem
+    fn violation(&self) -> f64 {
+        self.violation
     }
 }

@@ -3,8 +3,9 @@
 //! No matrix of the size of the parameters squared ever leaves a silo: the curvature is estimated
 //! from the last few gradients (Nocedal & Wright, Algorithms 7.4 and 3.1).
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
+
+use super::curvature::{CurvaturePair, InverseHessian, dot};
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,15 +27,29 @@ pub struct Minimum {
     pub gradient: f64,
     /// Evaluations used.
     pub evaluations: u32,
+    /// The curvature that the steps have shown: a start for problems that are close to this one.
+    pub curvature: InverseHessian,
 }
 
-/// Steps that are remembered.
-const MEMORY: usize = 20;
+/// Steps that are remembered. More cost little beside an evaluation, and a solve of up to this
+/// many steps is then full BFGS.
+const MEMORY: usize = 100;
 
 /// Minimises `evaluate`, which returns a value and a gradient. `observe` sees every accepted
 /// point and may stop the work; an error of `evaluate` is passed on.
 pub fn minimise<E>(
     start: Vec<f64>,
+    tolerance: Tolerance,
+    evaluate: impl FnMut(&[f64]) -> Result<(f64, Vec<f64>), E>,
+    observe: impl FnMut(u32, f64) -> ControlFlow<()>,
+) -> Result<Minimum, E> {
+    minimise_from(start, None, tolerance, evaluate, observe)
+}
+
+/// As [`minimise`], starting from what is known about the curvature, if anything is.
+pub fn minimise_from<E>(
+    start: Vec<f64>,
+    known: Option<&InverseHessian>,
     tolerance: Tolerance,
     mut evaluate: impl FnMut(&[f64]) -> Result<(f64, Vec<f64>), E>,
     mut observe: impl FnMut(u32, f64) -> ControlFlow<()>,
@@ -42,24 +57,23 @@ pub fn minimise<E>(
     let mut theta = start;
     let (mut value, mut gradient) = evaluate(&theta)?;
     let mut evaluations = 1;
-    let mut memory: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
+    let mut memory = Memory::new(known);
     while evaluations < tolerance.evaluations && largest(&gradient) > tolerance.gradient {
         if observe(evaluations, value).is_break() {
             break;
         }
-        let mut direction = two_loop(&memory, &gradient);
-        let mut slope = dot(&direction, &gradient);
+        let mut direction = memory.estimate.apply(&gradient);
+        let mut slope = -dot(&direction, &gradient);
         if slope >= 0.0 {
             // Rounding has made the memory useless; start again from steepest descent.
-            memory.clear();
-            direction = gradient.iter().map(|g| -g).collect();
+            memory = Memory::new(None);
+            direction.copy_from_slice(&gradient);
             slope = -dot(&gradient, &gradient);
         }
-        let first = memory.is_empty();
-        let mut step = if first { 1.0 / largest(&gradient).max(1.0) } else { 1.0 };
+        let mut step = if memory.is_empty() { 1.0 / largest(&gradient).max(1.0) } else { 1.0 };
         let accepted = loop {
             let candidate: Vec<f64> =
-                theta.iter().zip(&direction).map(|(t, d)| t + step * d).collect();
+                theta.iter().zip(&direction).map(|(t, d)| t - step * d).collect();
             let (new_value, new_gradient) = evaluate(&candidate)?;
             evaluations += 1;
             if new_value <= value + 1e-4 * step * slope {
@@ -74,58 +88,52 @@ pub fn minimise<E>(
             if memory.is_empty() {
                 break; // not even steepest descent improves: this is the minimum to rounding
             }
-            memory.clear();
+            memory = Memory::new(None);
             continue;
         };
-        let pair = Pair::new(&theta, &candidate, &gradient, &new_gradient);
+        let pair = CurvaturePair::new(
+            difference(&theta, &candidate),
+            difference(&gradient, &new_gradient),
+        );
         (theta, value, gradient) = (candidate, new_value, new_gradient);
         if let Some(pair) = pair {
-            if memory.len() == MEMORY {
-                memory.pop_front();
-            }
-            memory.push_back(pair);
+            memory.learn(pair);
         }
     }
-    Ok(Minimum { theta, value, gradient: largest(&gradient), evaluations })
+    let curvature = memory.estimate;
+    Ok(Minimum { theta, value, gradient: largest(&gradient), evaluations, curvature })
 }
 
-/// A step and the change of the gradient along it.
-struct Pair {
-    step: Vec<f64>,
-    change: Vec<f64>,
-    inverse: f64,
+/// What is known about the curvature: from before, and from the last steps.
+struct Memory {
+    estimate: InverseHessian,
+    /// Layers that were known before.
+    known: Option<usize>,
 }
 
-impl Pair {
-    /// `None` where the curvature along the step is not positive.
-    fn new(from: &[f64], to: &[f64], before: &[f64], after: &[f64]) -> Option<Self> {
-        let difference =
-            |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| b - a).collect() };
-        let (step, change) = (difference(from, to), difference(before, after));
-        let curvature = dot(&step, &change);
-        let positive = curvature > 1e-12 * dot(&change, &change).sqrt() * dot(&step, &step).sqrt();
-        positive.then(|| Self { step, change, inverse: 1.0 / curvature })
+impl Memory {
+    fn new(known: Option<&InverseHessian>) -> Self {
+        Self {
+            estimate: known.cloned().unwrap_or_else(|| InverseHessian::scaled(1.0)),
+            known: known.map(InverseHessian::layers),
+        }
     }
-}
 
-/// Minus the inverse Hessian estimate times the gradient.
-fn two_loop(memory: &VecDeque<Pair>, gradient: &[f64]) -> Vec<f64> {
-    let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
-    let mut weights = Vec::with_capacity(memory.len());
-    for pair in memory.iter().rev() {
-        let weight = pair.inverse * dot(&pair.step, &direction);
-        add(&mut direction, -weight, &pair.change);
-        weights.push(weight);
+    fn is_empty(&self) -> bool {
+        self.known.is_none() && self.estimate.layers() == 0
     }
-    if let Some(pair) = memory.back() {
-        let scale = 1.0 / (pair.inverse * dot(&pair.change, &pair.change));
-        direction.iter_mut().for_each(|d| *d *= scale);
+
+    /// Where nothing was known, the identity under the pairs has the scale of the last one.
+    fn learn(&mut self, pair: CurvaturePair) {
+        if self.known.is_none() {
+            self.estimate.rescale(pair.scale());
+        }
+        let first = self.known.unwrap_or(0);
+        if self.estimate.layers() - first == MEMORY {
+            self.estimate.remove(first);
+        }
+        self.estimate.push_pair(pair);
     }
-    for (pair, weight) in memory.iter().zip(weights.iter().rev()) {
-        let back = pair.inverse * dot(&pair.change, &direction);
-        add(&mut direction, weight - back, &pair.step);
-    }
-    direction
 }
 
 /// The minimiser of the parabola through what is known, kept inside [0.1, 0.5].
@@ -134,12 +142,8 @@ fn interpolate(value: f64, slope: f64, new_value: f64) -> f64 {
     if best.is_finite() { best.clamp(0.1, 0.5) } else { 0.1 }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn add(sum: &mut [f64], weight: f64, values: &[f64]) {
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+fn difference(from: &[f64], to: &[f64]) -> Vec<f64> {
+    from.iter().zip(to).map(|(from, to)| to - from).collect()
 }
 
 fn largest(values: &[f64]) -> f64 {

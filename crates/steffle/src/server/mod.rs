@@ -1,13 +1,32 @@
 //! The server: Algorithm 2, for any problem that says what to ask and how to read the answers.
 
 mod aggregate;
+mod curvature;
 mod descent_ascent;
 mod minimise;
 mod output;
 mod problem;
 
 pub use aggregate::{Aggregate, AggregateCell};
+pub use curvature::{CurvaturePair, InverseHessian};
 pub use descent_ascent::{DescentAscent, Rates};
-pub use minimise::{Minimum, Tolerance, minimise};
+pub use minimise::{Minimum, Tolerance, minimise, minimise_from};
 pub use output::{Output, OutputError, Returned};
 pub use problem::Problem;
+
+use crate::protocol::{Batch, Question};
+
+/// A server's side of a run: what it asks, and what it makes of the answers.
+pub trait Server {
+    /// The question of a round.
+    fn ask(&self, batch: Batch) -> Question;
+
+    /// Takes in the answers of round `round`; the first is 1.
+    fn learn(&mut self, round: u32, answers: &Aggregate);
+
+    /// The current iterate.
+    fn theta(&self) -> &[f64];
+
+    /// What the answers so far tell about the violation, for the trace.
+    fn violation(&self) -> f64;
+}

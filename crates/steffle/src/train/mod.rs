@@ -9,7 +9,7 @@ mod settings;
 pub use erm::{ErmOutcome, erm};
 pub use plan::{Plan, PlanError};
 pub use protect::{Claim, Protected};
-pub use run::{Outcome, RoundTrace, Theorem, TrainError, train};
+pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, train};
 pub use settings::{Exact, Length, Mode, Paper, Sampled, Server, Settings};
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 
-use super::{Claim, Mode, Paper, Plan};
+use super::{Claim, Mode, Paper, Plan, Server};
 use crate::division::attributes::{Account, NoiseScale, Terms};
 use crate::driver::{DriverError, Federation};
 use crate::fairness::{ClassWeights, DualSet};
 use crate::protocol::{Batch, Form, Question};
-use crate::server::{DescentAscent, Problem, Returned};
-use crate::steffle::{SteffleObjective, SteffleProblem};
+use crate::server::{self, DescentAscent, InverseHessian, Minimum, Returned};
+use crate::steffle::{Improved, SteffleObjective, SteffleProblem};
 
 /// One round, as the server saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct Outcome {
     pub claim: Option<Claim>,
     /// What the dearest store has spent on Gaussian messages.
     pub spent: Option<Mu>,
+    /// How much of the averaged theta messages is signal, as a ratio of its energy to that of the
+    /// noise; absent without noise. Below 1 noise decides where the model goes.
+    pub signal_to_noise: Option<f64>,
 }
 
 /// Why training stopped.
@@ -75,14 +78,38 @@ pub enum TrainError {
     Interrupted(u32),
 }
 
+/// Where a run starts.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The parameters.
+    pub theta: Vec<f64>,
+    /// What public gradients have told about the loss's curvature there; the improved server needs
+    /// it.
+    pub curvature: Option<InverseHessian>,
+}
+
+impl From<Vec<f64>> for Start {
+    fn from(theta: Vec<f64>) -> Self {
+        Self { theta, curvature: None }
+    }
+}
+
+impl From<&Minimum> for Start {
+    fn from(minimum: &Minimum) -> Self {
+        let Minimum { theta, curvature, .. } = minimum.clone();
+        Self { theta, curvature: Some(curvature) }
+    }
+}
+
 /// Runs `plan` from `start`. `observe` sees every round and may stop the run.
 pub fn train(
     plan: &Plan,
     objective: SteffleObjective,
     federation: &mut Federation,
-    start: Vec<f64>,
+    start: Start,
     mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
 ) -> Result<Outcome, TrainError> {
+    let Start { theta: start, curvature } = start;
     let settings = plan.settings();
     let rounds = plan.rounds();
     let (form, set) = match settings.mode {
@@ -114,27 +141,39 @@ pub fn train(
             loss: false,
         },
     )?;
-    let problem = SteffleProblem::new(objective, settings.lambda, form, set);
-    let mut server = DescentAscent::new(problem, start, settings.rates, rounds, &census);
-    let theorem = match settings.mode {
-        Mode::None | Mode::Exact(_) | Mode::Poisson(_) => None,
-        Mode::Paper(paper) => Some(set_noise(federation, &paper, server.problem(), rounds)),
+    let mut theorem = None;
+    let mut server: Box<dyn server::Server> = match (settings.server, settings.mode) {
+        (Server::Improved, Mode::None | Mode::Exact(_) | Mode::Poisson(_)) => {
+            let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
+            let blocks = federation.agreement().model.blocks().to_vec();
+            Box::new(Improved::new(objective, settings.lambda, &blocks, start, curvature, &census))
+        }
+        (_, mode) => {
+            let problem = SteffleProblem::new(objective, settings.lambda, form, set);
+            let plain = DescentAscent::new(problem, start, settings.rates, rounds, &census);
+            if let Mode::Paper(paper) = mode {
+                theorem = Some(set_noise(federation, &paper, plain.problem(), rounds));
+            }
+            Box::new(plain)
+        }
     };
 
     let seed = federation.agreement().seed;
     let mut returned = Returned::new(settings.output, rounds, seed);
     let mut trace = Vec::with_capacity(rounds as usize);
+    let mut signals = Vec::new();
     for round in 1..=rounds {
         let question = server.ask(plan.batch());
         let answers = federation.round(round, &question)?;
         server.learn(round, &answers);
+        signals.extend(answers.signals.iter().filter(|&&signal| signal > 0.0));
         let theta = server.theta();
         if !theta.iter().all(|value| value.is_finite()) {
             return Err(TrainError::Diverged(round));
         }
         let squared: f64 =
             theta.iter().zip(&question.theta).map(|(new, old)| (new - old).powi(2)).sum();
-        let chi_square = server.problem().violation(&answers);
+        let chi_square = server.violation();
         let seen = RoundTrace { round, chi_square, step: squared.sqrt() };
         returned.see(round, theta);
         let stop = observe(&seen).is_break();
@@ -145,7 +184,13 @@ pub fn train(
     }
     let claim = protected.map(|protected| protected.claim);
     let spent = federation.spent();
-    Ok(Outcome { theta: returned.finish(), rounds, trace, theorem, claim, spent })
+    // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
+    let signal_to_noise = (!signals.is_empty() && claim.is_some()).then(|| {
+        let mean = signals.iter().sum::<f64>() / signals.len() as f64;
+        (mean - 1.0).max(0.0) * f64::from(rounds)
+    });
+    let theta = returned.finish();
+    Ok(Outcome { theta, rounds, trace, theorem, claim, spent, signal_to_noise })
 }
 
 /// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of

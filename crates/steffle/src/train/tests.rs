@@ -9,6 +9,7 @@ use super::*;
 use crate::driver::{Agreement, Federation};
 use crate::fairness::{ClassWeights, Dual, Notion, divergence, psi};
 use crate::model::{Classifier, ModelKind, Point};
+use crate::noise::NoiseKind;
 use crate::protocol::{RunId, SchemaHash};
 use crate::randomness::{Purpose, stream};
 use crate::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive};
@@ -74,6 +75,7 @@ impl Population {
             model: Arc::from(kind.build(LAYOUT, self.l).unwrap()),
             objective: Arc::new(self.objective(notion)),
             seed: 5,
+            noise: NoiseKind::Simulation,
         }
     }
 
@@ -121,7 +123,7 @@ fn run(federation: &mut Federation, objective: SteffleObjective, settings: &Sett
     let plan = settings.clone().check(federation.sizes()).unwrap();
     let model = federation.agreement().model.clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
-    train(&plan, objective, federation, start, go_on).unwrap()
+    train(&plan, objective, federation, start.into(), go_on).unwrap()
 }
 
 fn close(a: &[f64], b: &[f64], tolerance: f64) {
@@ -410,11 +412,11 @@ fn a_run_can_be_interrupted_and_divergence_is_told() {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let stopped = train(&plan, objective, &mut federation, vec![0.0; 8], stop);
+    let stopped = train(&plan, objective, &mut federation, vec![0.0; 8].into(), stop);
     assert!(matches!(stopped, Err(TrainError::Interrupted(3))));
     let rates = Rates { theta: 1e300, dual: 1.0, decay: 1.0 };
     let plan = Settings { rates, output: Output::Average, ..settings(paper(1.0)) };
     let plan = plan.check(&[100]).unwrap();
-    let diverged = train(&plan, objective, &mut federation, vec![0.0; 8], go_on);
+    let diverged = train(&plan, objective, &mut federation, vec![0.0; 8].into(), go_on);
     assert!(matches!(diverged, Err(TrainError::Diverged(_) | TrainError::Driver(_))));
 }

@@ -123,6 +123,8 @@ fn execute(
         judge(&schema, &config.notion, records, groups, &probabilities, bootstrap)
     };
     let Trained { theta, baseline, trace, .. } = &trained;
+    let mut warnings = warnings;
+    warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
     let report = TrainReport {
         method: config.method.to_string(),
         mode: config.mode.to_string(),
@@ -146,6 +148,8 @@ fn execute(
         baseline: measure(&test, baseline)?,
         privacy,
         noise: trained.theorem,
+        spent_mu: trained.spent,
+        signal_to_noise: trained.signal_to_noise,
         warnings,
         cpu_seconds: trained.cpu_seconds,
         wall_seconds: trained.wall_seconds,
@@ -183,6 +187,20 @@ fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Meta
         schema: hexadecimal(&schema.hash()),
         facts: facts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
     }
+}
+
+/// Says so where noise decides what a private run does.
+fn weak_signal(config: &TrainConfig, ratio: f64) -> Option<String> {
+    let epsilon = config.privacy?.epsilon;
+    // Energy goes with the square of epsilon; a ratio that cannot be told from 0 is taken as 1/16.
+    let enough = epsilon / ratio.max(0.0625).sqrt();
+    (ratio < 1.0).then(|| {
+        format!(
+            "your noise exceeds the signal ({ratio:.2} to 1): expect little or no fairness gain \
+             below epsilon {enough:.2} on this many records; use method one-shot, more records or \
+             fewer features"
+        )
+    })
 }
 
 /// Settings that the data does not allow.

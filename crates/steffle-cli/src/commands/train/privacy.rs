@@ -6,7 +6,7 @@ use steffle::train::Plan;
 use steffle_privacy::{Delta, Mu, gdp};
 
 use super::load::Holdings;
-use crate::config::{Method, Privacy, TrainConfig};
+use crate::config::{Bounds, Method, Mode, NoiseOrigin, Privacy, TrainConfig};
 
 /// The `privacy` object of the JSON of `train`.
 #[derive(Debug, Clone, Serialize)]
@@ -61,6 +61,9 @@ pub(crate) fn privacy(
             }
         });
     };
+    let Bounds::Paper { .. } = asked.bounds else {
+        return guarantee(config, asked, plan, holdings, largest_unit);
+    };
     let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
     let honest = honest_epsilon(asked, plan, holdings, classes);
     let instead = honest.map_or_else(String::new, |honest| {
@@ -92,12 +95,72 @@ pub(crate) fn privacy(
     }
 }
 
+/// The statement of the modes whose claim holds.
+fn guarantee(
+    config: &TrainConfig,
+    asked: Privacy,
+    plan: &Plan,
+    holdings: &Holdings,
+    largest_unit: usize,
+) -> PrivacyReport {
+    let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
+    let secure = asked.noise == NoiseOrigin::Secure;
+    let unit = match largest_unit {
+        0 | 1 => "record".to_owned(),
+        rows => format!("unit (up to {rows} rows)"),
+    };
+    let how = match (config.mode, plan.batch()) {
+        (Mode::Poisson, _) => format!(
+            "{} rounds on secret Poisson batches, accounted by their privacy loss distribution",
+            plan.rounds() + 1
+        ),
+        (_, Batch::Block(blocks)) => format!(
+            "every record in at most {} of {} rounds on {blocks} public blocks, priced at their \
+             exact sensitivity",
+            plan.visits(),
+            plan.rounds()
+        ),
+        _ => format!(
+            "a table and {} rounds on all records, each priced at its exact sensitivity",
+            plan.rounds()
+        ),
+    };
+    let who = match holdings {
+        Holdings::Silos(_) => "the server and all other silos",
+        Holdings::Split { .. } => {
+            "the server and all silos; attributes holders learn the features of every record"
+        }
+    };
+    let source = if secure {
+        "The noise came from the operating system and was not kept. No ledger was written: another \
+         run on the same records spends again."
+    } else {
+        "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
+         subtract it, so nothing was protected here. With --noise secure the guarantee is real, and \
+         every further run on the same records spends again."
+    };
+    let statement = format!(
+        "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
+         attribute of every {unit}, in each silo, against {who}: {how}, integer noise. {source} \
+         Features and labels are not protected."
+    );
+    PrivacyReport {
+        kind: if secure { "private" } else { "simulation" },
+        epsilon: Some(epsilon),
+        delta: Some(delta),
+        holds: true,
+        honest_epsilon: None,
+        adjacency: ADJACENCY,
+        statement,
+    }
+}
+
 /// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
 fn honest_epsilon(asked: Privacy, plan: &Plan, holdings: &Holdings, classes: usize) -> Option<f64> {
     let sizes = holdings.sizes();
     let largest = sizes.iter().copied().max()?;
     let batch = |held: usize| match (plan.batch(), holdings) {
-        (Batch::All, _) => held,
+        (Batch::All | Batch::Block(_), _) => held,
         (Batch::Mini(size), Holdings::Silos(_)) => size as usize,
         // Silos of one attributes holder announce equal shares of their records.
         (Batch::Mini(size), Holdings::Split { .. }) => {
@@ -123,7 +186,8 @@ fn honest_epsilon(asked: Privacy, plan: &Plan, holdings: &Holdings, classes: usi
 /// `sigma^2 = 16 T ln(1/delta)/(epsilon^2 n^2 rho)` and rho at most 1/k the two together are
 /// `(n/m)^2 epsilon^2 (1/2 + 1/(4 k D^2)) / (T ln(1/delta))`.
 fn squared_mu(asked: Privacy, rounds: u32, records: usize, batch: usize, classes: usize) -> f64 {
-    let Privacy { epsilon, delta, diameter, .. } = asked;
+    let Privacy { epsilon, delta, bounds, .. } = asked;
+    let Bounds::Paper { diameter, .. } = bounds else { return 0.0 };
     let rounds = f64::from(rounds);
     let times = (rounds / records.div_ceil(batch.max(1)) as f64).ceil();
     let ratio = records as f64 / batch as f64;
@@ -140,7 +204,10 @@ mod tests {
     /// The closed form against the theorem's own sigma and the cost of each message.
     #[test]
     fn the_cost_is_that_of_the_theorem_s_noise() {
-        let asked = Privacy { epsilon: 3.0, delta: Some(1e-9), clip: 2.0, diameter: 3.0 };
+        let diameter: f64 = 3.0;
+        let bounds = Bounds::Paper { clip: 2.0, diameter };
+        let noise = NoiseOrigin::Simulated;
+        let asked = Privacy { epsilon: 3.0, delta: Some(1e-9), noise, bounds };
         let (rounds, records, batch, classes) = (1800, 11_305, 256, 2);
         let rho = 1.0 / classes as f64;
         let sigma = paper::sigma_dual(
@@ -150,7 +217,7 @@ mod tests {
             records,
             GroupFraction::try_from(rho).unwrap(),
         );
-        let per_round = (8.0 / rho + 4.0 / asked.diameter.powi(2)) / (batch as f64 * sigma).powi(2);
+        let per_round = (8.0 / rho + 4.0 / diameter.powi(2)) / (batch as f64 * sigma).powi(2);
         // 45 batches make an epoch, so 40 epochs.
         let expected = 40.0 * per_round;
         let found = squared_mu(asked, rounds, records, batch, classes);

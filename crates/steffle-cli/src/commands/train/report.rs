@@ -36,6 +36,11 @@ pub(crate) struct TrainReport {
     pub(crate) privacy: PrivacyReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) noise: Option<steffle::train::Theorem>,
+    /// mu that the dearest store has spent on Gaussian messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spent_mu: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) signal_to_noise: Option<f64>,
     pub(crate) warnings: Vec<String>,
     pub(crate) cpu_seconds: Option<f64>,
     pub(crate) wall_seconds: f64,
@@ -56,7 +61,7 @@ impl TrainReport {
     /// As a person reads it: first what is not guaranteed, then the numbers, then where they are.
     pub(crate) fn text(&self, output: Output) -> String {
         let mut text = String::new();
-        if !self.privacy.holds {
+        if self.privacy.kind != "private" {
             text += &self.privacy_text(output);
         }
         text += &self.settings_text();
@@ -66,7 +71,7 @@ impl TrainReport {
         text += &self.groups_text();
         text += &gaps_in_evidence(&self.test);
         text += "\n";
-        if self.privacy.holds {
+        if self.privacy.kind == "private" {
             text += &self.privacy_text(output);
         }
         for warning in &self.warnings {

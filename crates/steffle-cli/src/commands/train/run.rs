@@ -11,8 +11,9 @@ use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::Tolerance;
 use steffle::steffle::SteffleObjective;
-use steffle::train::{Plan, RoundTrace, Theorem, TrainError, erm, train};
+use steffle::train::{Plan, RoundTrace, Server, Start, Theorem, TrainError, erm, train};
 use steffle_data::Schema;
+use steffle_privacy::Mu;
 
 use super::load::Holdings;
 use crate::config::TrainConfig;
@@ -29,6 +30,9 @@ pub(crate) struct Trained {
     pub(crate) rounds: u32,
     pub(crate) trace: Vec<Trace>,
     pub(crate) theorem: Option<Theorem>,
+    /// mu that the dearest store spent.
+    pub(crate) spent: Option<f64>,
+    pub(crate) signal_to_noise: Option<f64>,
     /// Of the method alone.
     pub(crate) wall_seconds: f64,
     /// The same over all threads; absent where the system does not tell.
@@ -62,6 +66,7 @@ pub(crate) fn run(
         model: model.clone(),
         objective: Arc::new(objective),
         seed: config.seed,
+        noise: config.noise(),
     };
     let mut federation = match holdings {
         Holdings::Silos(silos) => Federation::of_silos(agreement, silos),
@@ -89,6 +94,8 @@ pub(crate) fn run(
             rounds: baseline.evaluations,
             trace: evaluations,
             theorem: None,
+            spent: None,
+            signal_to_noise: None,
             wall_seconds,
             cpu_seconds,
         });
@@ -96,6 +103,10 @@ pub(crate) fn run(
 
     progress.steps("Training the fair model", plan.rounds() as usize);
     let clock = Clock::start();
+    let start = match plan.settings().server {
+        Server::Plain => start.into(),
+        Server::Improved => Start::from(&baseline),
+    };
     let outcome = train(plan, objective, &mut federation, start, |_| {
         progress.step();
         ControlFlow::Continue(())
@@ -108,6 +119,8 @@ pub(crate) fn run(
         rounds: outcome.rounds,
         trace: outcome.trace.into_iter().map(Trace::Round).collect(),
         theorem: outcome.theorem,
+        spent: outcome.spent.map(Mu::value),
+        signal_to_noise: outcome.signal_to_noise,
         wall_seconds,
         cpu_seconds,
     })

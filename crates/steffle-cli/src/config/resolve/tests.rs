@@ -20,9 +20,9 @@ fn defaults_are_those_of_the_help() {
     let config = resolve(&[]).unwrap();
     assert_eq!(config.data.as_deref(), Some("adult"));
     assert_eq!((config.silos, config.heterogeneity, config.seed), (Some(3), 0.0, 0));
-    assert_eq!((config.method, config.mode, config.lambda), (Method::Steffle, Mode::None, 1.0));
+    assert_eq!((config.method, config.mode, config.lambda), (Method::Steffle, Mode::Exact, 1.0));
     let descent = config.descent.unwrap();
-    assert_eq!((descent.lr_theta, descent.lr_dual), (0.25, 0.1));
+    assert_eq!((descent.server, descent.rates), (ServerKind::Improved, None));
     assert_eq!(config.notion, NotionName::DemographicParity);
 }
 
@@ -35,16 +35,22 @@ fn settling_fills_in_what_depends_on_the_data() {
     assert_eq!(config.descent.unwrap().batch, Some(BatchSize::Records(256)));
     assert_eq!(config.descent.unwrap().length, Some(Length::Epochs(40)));
 
-    let settled = |sizes: &[usize]| {
-        let mut config = resolve(&[]).unwrap();
+    let settled = |flags: &[&str], sizes: &[usize]| {
+        let mut config = resolve(flags).unwrap();
         config.settle(2, sizes, Centralisation::Silos);
         assert_eq!(config.model, Some(ModelKind::Logistic));
         let descent = config.descent.unwrap();
         (descent.batch.unwrap(), descent.length.unwrap())
     };
-    assert_eq!(settled(&[20, 200]), (BatchSize::All, Length::Rounds(1000)));
-    assert_eq!(settled(&[100, 600]), (BatchSize::Records(100), Length::Rounds(1000)));
-    assert_eq!(settled(&[9000, 25_600]), (BatchSize::Records(256), Length::Rounds(4000)));
+    let plain: &[&str] = &["--mode", "none", "--server", "plain"];
+    assert_eq!(settled(plain, &[20, 200]), (BatchSize::All, Length::Rounds(1000)));
+    assert_eq!(settled(plain, &[100, 600]), (BatchSize::Records(100), Length::Rounds(1000)));
+    assert_eq!(settled(plain, &[9000, 25_600]), (BatchSize::Records(256), Length::Rounds(4000)));
+    assert_eq!(settled(&[], &[100, 600]), (BatchSize::All, Length::Rounds(25)));
+    let blocks = settled(&["--batch", "50"], &[100, 600]);
+    assert_eq!(blocks, (BatchSize::Records(50), Length::Epochs(25)));
+    let secret = settled(&["--mode", "poisson"], &[100, 600]);
+    assert_eq!(secret, (BatchSize::Records(100), Length::Rounds(200)));
 }
 
 #[test]

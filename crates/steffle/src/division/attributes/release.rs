@@ -166,6 +166,7 @@ impl Unreleased {
             tables: self.tables.iter().map(|t| t.iter().map(|sum| sum / k).collect()).collect(),
             thetas: self.thetas.iter().map(Gradient::flatten).collect(),
             table_deviation: 0.0,
+            theta_signal: 0.0,
         }
     }
 
@@ -177,14 +178,18 @@ impl Unreleased {
         table: Option<&Message>,
     ) -> PrivateSums {
         let numbers = self.thetas.first().map_or(0, |theta| theta.flatten().len());
-        let release = |(at, sum): (usize, &Gradient)| match theta {
+        let mut squares = 0.0;
+        let mut release = |(at, sum): (usize, &Gradient)| match theta {
             None => vec![0.0; numbers],
             Some(message) => {
                 let draws = &message.draws[at * numbers..][..numbers];
-                noised_theta(&sum.flatten(), message.noise, draws, whitening)
+                noised_theta(&sum.flatten(), message.noise, draws, whitening, &mut squares)
             }
         };
-        let thetas = self.thetas.iter().enumerate().map(release).collect();
+        let thetas: Vec<Vec<f64>> = self.thetas.iter().enumerate().map(&mut release).collect();
+        let theta_signal = theta.map_or(0.0, |message| {
+            squares / (message.draws.len() as f64 * message.noise.deviation().powi(2))
+        });
         let cells = self.tables.len().max(1);
         let mut table_deviation = 0.0;
         let mut tables: Vec<Vec<f64>> =
@@ -205,7 +210,7 @@ impl Unreleased {
             let projected = if classes == 2 { 1.0 } else { ((k - 1.0) / k).sqrt() };
             table_deviation = noise.deviation() / k * projected;
         }
-        PrivateSums { tables, thetas, table_deviation }
+        PrivateSums { tables, thetas, table_deviation, theta_signal }
     }
 }
 
@@ -221,16 +226,23 @@ impl IntegerNoise {
     }
 }
 
-/// Noise is added in whitened coordinates, if there are any, and the result turned back.
+/// Noise is added in whitened coordinates, if there are any, and the result turned back; `squares`
+/// grows by what was sent, squared.
 fn noised_theta(
     sum: &[f64],
     noise: IntegerNoise,
     draws: &[i64],
     whitening: Option<&Whitening>,
+    squares: &mut f64,
 ) -> Vec<f64> {
+    let mut seen = |value: f64| {
+        *squares += value * value;
+        value
+    };
     let integers: Vec<i128> = sum.iter().map(|&sum| (sum / INPUT_GRID) as i128).collect();
     let Some(whitening) = whitening else {
-        return integers.iter().zip(draws).map(|(&sum, &draw)| noise.add(sum, draw)).collect();
+        let pairs = integers.iter().zip(draws);
+        return pairs.map(|(&sum, &draw)| seen(noise.add(sum, draw))).collect();
     };
     // Theta is `[input][output]`, and the inputs are what is whitened.
     let size = whitening.size();
@@ -243,7 +255,7 @@ fn noised_theta(
         let whitened = whitening.whiten_exactly(&column).unwrap_or(vec![0; size]);
         let draws = draws.iter().skip(output).step_by(outputs);
         let mut noisy: Vec<f64> =
-            whitened.iter().zip(draws).map(|(&sum, &draw)| noise.add(sum, draw)).collect();
+            whitened.iter().zip(draws).map(|(&sum, &draw)| seen(noise.add(sum, draw))).collect();
         whitening.unwhiten(&mut noisy);
         released.iter_mut().skip(output).step_by(outputs).zip(noisy).for_each(|(r, v)| *r = v);
     }
