@@ -16,7 +16,7 @@ use steffle::noise::NoiseKind;
 use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
-use steffle::server::{Aggregate, DescentAscent, Problem, Rates};
+use steffle::server::{Aggregate, DescentAscent, Problem, Rates, Server};
 
 /// The silo's side: `phi = (1, loss)`.
 struct GroupLosses {

@@ -177,12 +177,12 @@ fn privacy(
                 check.0.conflict("mode", message).help("add --epsilon, for example --epsilon 3")
             })?;
             let (clip, diameter) = (clip.unwrap_or(1.0), diameter.unwrap_or(3.0));
-            Some(Privacy { epsilon, delta, noise, bounds: Bounds::Paper { clip, diameter } })
+            Some(Privacy { epsilon, delta, bounds: Bounds::Paper { clip, diameter } })
         }
         Mode::Exact | Mode::Poisson => {
             let noise_shape = noise_shape.unwrap_or(NoiseShape::Shaped);
-            let bounds = Bounds::Exact { row_cap, noise_shape };
-            Some(Privacy { epsilon: epsilon.unwrap_or(1.0), delta, noise, bounds })
+            let bounds = Bounds::Exact { row_cap, noise_shape, noise };
+            Some(Privacy { epsilon: epsilon.unwrap_or(1.0), delta, bounds })
         }
     })
 }

@@ -67,7 +67,6 @@ pub(crate) struct Privacy {
     /// Absent until the data is seen: 1/n^2 for n training rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delta: Option<f64>,
-    pub(crate) noise: NoiseOrigin,
     #[serde(flatten)]
     pub(crate) bounds: Bounds,
 }
@@ -82,6 +81,7 @@ pub(crate) enum Bounds {
         #[serde(skip_serializing_if = "Option::is_none")]
         row_cap: Option<f64>,
         noise_shape: NoiseShape,
+        noise: NoiseOrigin,
     },
     /// Clipping, and a ball for W.
     Paper { clip: f64, diameter: f64 },
@@ -207,8 +207,8 @@ impl TrainConfig {
 
     /// Where the noise comes from.
     pub(crate) fn noise(&self) -> NoiseKind {
-        match self.privacy {
-            Some(Privacy { noise: NoiseOrigin::Secure, .. }) => NoiseKind::Secure,
+        match self.privacy.map(|privacy| privacy.bounds) {
+            Some(Bounds::Exact { noise: NoiseOrigin::Secure, .. }) => NoiseKind::Secure,
             _ => NoiseKind::Simulation,
         }
     }
@@ -235,7 +235,7 @@ impl Privacy {
             Bounds::Paper { clip, diameter } => {
                 steffle::train::Mode::Paper(Paper { epsilon, delta, clip, diameter })
             }
-            Bounds::Exact { row_cap, noise_shape } => {
+            Bounds::Exact { row_cap, noise_shape, .. } => {
                 let cap = row_cap.and_then(RowCap::quantile);
                 let shaped = noise_shape == NoiseShape::Shaped;
                 let exact = Exact { epsilon, delta, cap, shaped };

@@ -1,12 +1,13 @@
 //! What privacy the settings give and to whom, in words.
 
 use serde::Serialize;
+use steffle::noise::NoiseKind;
 use steffle::protocol::Batch;
 use steffle::train::Plan;
 use steffle_privacy::{Delta, Mu, gdp};
 
 use super::load::Holdings;
-use crate::config::{Bounds, Method, Mode, NoiseOrigin, Privacy, TrainConfig};
+use crate::config::{Bounds, Method, Mode, Privacy, TrainConfig};
 
 /// The `privacy` object of the JSON of `train`.
 #[derive(Debug, Clone, Serialize)]
@@ -104,7 +105,7 @@ fn guarantee(
     largest_unit: usize,
 ) -> PrivacyReport {
     let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
-    let secure = asked.noise == NoiseOrigin::Secure;
+    let secure = config.noise() == NoiseKind::Secure;
     let unit = match largest_unit {
         0 | 1 => "record".to_owned(),
         rows => format!("unit (up to {rows} rows)"),
@@ -206,8 +207,7 @@ mod tests {
     fn the_cost_is_that_of_the_theorem_s_noise() {
         let diameter: f64 = 3.0;
         let bounds = Bounds::Paper { clip: 2.0, diameter };
-        let noise = NoiseOrigin::Simulated;
-        let asked = Privacy { epsilon: 3.0, delta: Some(1e-9), noise, bounds };
+        let asked = Privacy { epsilon: 3.0, delta: Some(1e-9), bounds };
         let (rounds, records, batch, classes) = (1800, 11_305, 256, 2);
         let rho = 1.0 / classes as f64;
         let sigma = paper::sigma_dual(

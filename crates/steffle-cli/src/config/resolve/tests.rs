@@ -56,9 +56,11 @@ fn settling_fills_in_what_depends_on_the_data() {
 #[test]
 fn settings_written_down_give_the_same_settings() {
     let place = std::env::temp_dir().join(format!("steffle-config-{}.toml", std::process::id()));
-    let lines: [&[&str]; 4] = [
+    let lines: [&[&str]; 6] = [
         &["--mode", "paper", "--epsilon", "0.3", "--batch", "all", "--rounds", "7"],
         &["--method", "erm", "--data", "x.csv", "--label", "y", "--sensitive", "a"],
+        &["--row-cap", "0.3", "--noise-shape", "isotropic", "--noise", "secure"],
+        &["--mode", "none", "--server", "plain", "--lr-dual", "0.2"],
         &["--centralisation", "general:4", "--model", "mlp:8,4", "--seed", "12", "--drop", "b"],
         &["--notion", "conditional:a b", "--output", "random", "--validation", "0.2"],
     ];
@@ -90,8 +92,12 @@ fn flags_win_over_the_file() {
 
 #[test]
 fn contradictions_are_refused() {
-    let lines: [&[&str]; 8] = [
-        &["--epsilon", "1"],
+    let lines: [&[&str]; 12] = [
+        &["--mode", "none", "--epsilon", "1"],
+        &["--clip", "1"],
+        &["--mode", "paper", "--epsilon", "1", "--row-cap", "0.5"],
+        &["--mode", "paper", "--epsilon", "1", "--server", "improved"],
+        &["--lr-theta", "0.1"],
         &["--mode", "paper"],
         &["--method", "erm", "--lambda", "2"],
         &["--method", "erm", "--batch", "10"],
