@@ -3,10 +3,12 @@
 //! ```text
 //! cargo run --release -p steffle-bench -- speed --python python3
 //! cargo run --release -p steffle-bench -- growth
+//! cargo run --release -p steffle-bench -- path
 //! ```
 
 mod clock;
 mod growth;
+mod path;
 mod problem;
 mod speed;
 mod synthetic;
@@ -29,6 +31,8 @@ enum Task {
     Speed(speed::Arguments),
     /// Time and peak memory as records, silos and threads grow, on synthetic rows.
     Growth(growth::Arguments),
+    /// Public fit, release and a path of ten lambdas on imputed classes, Adult, one thread.
+    Path(path::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
     #[command(hide = true)]
     GrowthPoint(growth::Point),
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Speed(arguments) => speed::run(&arguments),
         Task::Growth(arguments) => growth::run(&arguments),
+        Task::Path(arguments) => path::run(&arguments),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
     match outcome {

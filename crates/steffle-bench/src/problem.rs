@@ -11,7 +11,7 @@ use steffle::record::{Attributes, Layout, Records};
 use steffle::steffle::SteffleObjective;
 
 pub(crate) const OBJECTIVE: SteffleObjective =
-    SteffleObjective { notion: Notion::DemographicParity, classes: 2, labels: 2 };
+    SteffleObjective { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
 
 /// A federation of silos with two divisions each.
 pub(crate) fn federation(

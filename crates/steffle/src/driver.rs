@@ -6,14 +6,14 @@ use rayon::prelude::*;
 
 use steffle_privacy::Mu;
 
-use crate::division::attributes::{Account, AttributesDivision, Terms};
-use crate::division::records::{RecordsDivision, RecordsDivisionError, RowCap};
+use crate::division::attributes::{Account, AttributesDivision, ClassRelease, Terms};
+use crate::division::records::{Imputed, RecordsDivision, RecordsDivisionError, RowCap};
 use crate::division::{Objective, Silo, SiloError};
 use crate::model::Classifier;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::protocol::{
-    Batch, CodecError, Decode, Envelope, Handover, Leg, Part, PrivateSums, PublicSums, Question,
-    RunId, SchemaHash, open, seal,
+    Batch, Classes, CodecError, Decode, Envelope, Handover, ImputedQuestion, ImputedSums, Leg,
+    Part, PrivateSums, PublicSums, Question, RunId, SchemaHash, Units, open, seal,
 };
 use crate::record::{Attributes, Records};
 use crate::server::Aggregate;
@@ -67,6 +67,16 @@ enum Nodes {
     Silos(Vec<Silo>),
     /// Records and attributes at different organisations (centralisations 3 and 4).
     Split { records: Vec<RecordsDivision>, attributes: Vec<AttributesDivision> },
+}
+
+impl Nodes {
+    /// The records divisions, numbered.
+    fn records(&mut self) -> Vec<(usize, &mut RecordsDivision)> {
+        match self {
+            Self::Silos(silos) => silos.iter_mut().map(Silo::records).enumerate().collect(),
+            Self::Split { records, .. } => records.iter_mut().enumerate().collect(),
+        }
+    }
 }
 
 /// All nodes of a simulated run.
@@ -205,6 +215,85 @@ impl Federation {
         }
     }
 
+    /// Has every attributes division release the class of each record, once, and every records
+    /// division take in the memberships of its own. Says where the noise came from; `None` is
+    /// none at all.
+    pub fn impute(&mut self, release: ClassRelease) -> Result<Option<NoiseKind>, DriverError> {
+        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let classes = self.agreement.objective.classes();
+        let announce = |records: &Records| -> Result<Option<Units>, CodecError> {
+            let Some(units) = records.units() else { return Ok(None) };
+            let units = Units { ids: records.ids().to_vec(), units: units.to_vec() };
+            let bytes = seal(&courier.envelope(Leg::Attributes, Part::Handover), &units);
+            courier.read(Leg::Attributes, Part::Handover, &bytes).map(Some)
+        };
+        let release_one = |at: usize, division: &AttributesDivision, units: &[Units]| {
+            let mut noise = source(courier.agreement, at, 0)?;
+            let reserved = division.price_classes(release).reserve();
+            let released = division.release_classes(reserved, units, &mut noise);
+            let bytes = courier.reply(Leg::Attributes, &released);
+            let read: Classes = courier.read(Leg::Attributes, Part::Reply, &bytes)?;
+            Ok::<_, DriverError>((released.noise_kind(), read))
+        };
+        let take_in = |at: usize, division: &mut RecordsDivision, released: &[Classes]| {
+            Imputed::from_classes(division.records().ids(), classes, released, release)
+                .and_then(|imputed| division.set_imputed(imputed))
+                .map_err(|error| DriverError::Silo { silo: at, source: error.into() })
+        };
+        let mut kind = None;
+        match &mut self.nodes {
+            Nodes::Silos(silos) => {
+                for (at, silo) in silos.iter_mut().enumerate() {
+                    let units: Vec<Units> =
+                        announce(silo.records().records())?.into_iter().collect();
+                    let (noise, released) = release_one(at, silo.attributes(), &units)?;
+                    take_in(at, silo.records(), std::slice::from_ref(&released))?;
+                    kind = noise;
+                }
+            }
+            Nodes::Split { records, attributes } => {
+                let mut units = Vec::new();
+                for division in records.iter() {
+                    units.extend(announce(division.records())?);
+                }
+                let mut released = Vec::new();
+                for (at, division) in attributes.iter().enumerate() {
+                    let (noise, classes) = release_one(records.len() + at, division, &units)?;
+                    released.push(classes);
+                    kind = noise;
+                }
+                for (at, division) in records.iter_mut().enumerate() {
+                    take_in(at, division, &released)?;
+                }
+            }
+        }
+        Ok(kind)
+    }
+
+    /// One exchange of an evaluation on imputed classes: the sums of all records divisions.
+    pub fn ask_imputed(&mut self, question: &ImputedQuestion) -> Result<ImputedSums, DriverError> {
+        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let envelope = courier.envelope(Leg::Records, Part::Question);
+        let bytes = seal(&envelope, question);
+        let answer = |(at, division): (usize, &mut RecordsDivision)| {
+            let question: ImputedQuestion = courier.read(Leg::Records, Part::Question, &bytes)?;
+            let sums = division
+                .answer_imputed(&question)
+                .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
+            Ok(courier.reply(Leg::Records, &sums))
+        };
+        let replies = in_order(self.nodes.records(), self.sizes.iter().sum(), answer)?;
+        let mut total: Option<ImputedSums> = None;
+        for reply in &replies {
+            let sums: ImputedSums = courier.read(Leg::Records, Part::Reply, reply)?;
+            match &mut total {
+                None => total = Some(sums),
+                Some(total) => total.add(&sums),
+            }
+        }
+        total.ok_or(DriverError::Empty)
+    }
+
     /// The records leg alone: mean loss (with the ridge left to the caller) and mean gradient.
     pub fn loss(&mut self, theta: &[f64]) -> Result<(f64, Vec<f64>), DriverError> {
         let question = Question {
@@ -223,11 +312,7 @@ impl Federation {
                 .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
             Ok(courier.reply(Leg::Records, &sums))
         };
-        let divisions: Vec<(usize, &mut RecordsDivision)> = match &mut self.nodes {
-            Nodes::Silos(silos) => silos.iter_mut().map(Silo::records).enumerate().collect(),
-            Nodes::Split { records, .. } => records.iter_mut().enumerate().collect(),
-        };
-        let replies = in_order(divisions, self.sizes.iter().sum(), answer)?;
+        let replies = in_order(self.nodes.records(), self.sizes.iter().sum(), answer)?;
         let mut total = Aggregate::default();
         for reply in &replies {
             total.add_public(&courier.read(Leg::Records, Part::Reply, reply)?);

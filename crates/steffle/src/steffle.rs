@@ -13,7 +13,7 @@ use crate::server::{Aggregate, Problem};
 /// Half the curvature of the ridge: `L` is the mean cross-entropy plus `RIDGE |theta|^2`.
 pub const RIDGE: f64 = 5e-7;
 
-/// The silo's side: a record's scores are its model outputs.
+/// The silo's side: a record's scores are its model outputs, sharpened or not.
 #[derive(Debug, Clone, Copy)]
 pub struct SteffleObjective {
     /// The fairness notion.
@@ -22,6 +22,9 @@ pub struct SteffleObjective {
     pub classes: usize,
     /// Labels, l.
     pub labels: usize,
+    /// tau: the scores are `softmax(tau logits)`. At 1 they are the model's outputs; above, they
+    /// are closer to its decisions. The loss and predictions never see it.
+    pub sharpness: f64,
 }
 
 impl Objective for SteffleObjective {
@@ -42,9 +45,18 @@ impl Objective for SteffleObjective {
     }
 
     fn score(&self, model: &dyn Classifier, pass: &Pass, _labels: &[u16], scores: &mut ScoreTable) {
-        scores.values.clear();
-        scores.values.extend_from_slice(&pass.probabilities);
-        head::output_slopes(&pass.probabilities, self.labels, model.logits(), &mut scores.slopes);
+        let ScoreTable { values, slopes, scratch } = scores;
+        let logits = model.logits();
+        if self.sharpness == 1.0 {
+            values.clear();
+            values.extend_from_slice(&pass.probabilities);
+            head::output_slopes(values, self.labels, logits, slopes);
+            return;
+        }
+        let sharpened: Vec<f64> = pass.logits.iter().map(|z| self.sharpness * z).collect();
+        head::probabilities(&sharpened, logits, scratch, values);
+        head::output_slopes(values, self.labels, logits, slopes);
+        slopes.iter_mut().for_each(|slope| *slope *= self.sharpness);
     }
 }
 
@@ -64,7 +76,7 @@ pub struct SteffleProblem {
 impl SteffleProblem {
     /// `W_0 = 0`; class weights come with the census.
     pub fn new(objective: SteffleObjective, lambda: f64, form: Form, set: DualSet) -> Self {
-        let SteffleObjective { notion, classes, labels } = objective;
+        let SteffleObjective { notion, classes, labels, .. } = objective;
         let cells = notion.cells();
         Self {
             lambda,
@@ -79,7 +91,7 @@ impl SteffleProblem {
 
     /// The question of round 0: all combinations 0, so only the tables are answered.
     pub fn census(objective: SteffleObjective) -> Vec<CellQuestion> {
-        let SteffleObjective { notion, classes, labels } = objective;
+        let SteffleObjective { notion, classes, labels, .. } = objective;
         let zero = CellQuestion {
             combinations: vec![0.0; classes * labels],
             quadratic: vec![0.0; labels],

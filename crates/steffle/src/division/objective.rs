@@ -9,6 +9,8 @@ pub struct ScoreTable {
     pub values: Vec<f64>,
     /// `d phi_i / d logits`, `[record][logit][column]`.
     pub slopes: Vec<f64>,
+    /// Room to work in.
+    pub scratch: Vec<f64>,
 }
 
 /// The silo's side of Algorithm 2, for problems of the form

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::model::Pass;
 
 /// Records per task. Fixed, so that the order of every addition is fixed.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 /// Tasks whose sums are alive at once: bounds memory for large models and large silos.
 const WAVE: usize = 64;
@@ -44,4 +44,21 @@ pub(super) fn sweep<S: Merge>(
         parts.iter().for_each(|part| first.merge(part));
     }
     first
+}
+
+/// Runs `work` on every block and adds the sums up in order.
+pub(super) fn sum_in_order<T: Send, S: Merge>(
+    mut first: S,
+    blocks: Vec<T>,
+    work: impl Fn(T) -> S + Sync,
+) -> S {
+    let mut blocks = blocks.into_iter();
+    loop {
+        let wave: Vec<T> = blocks.by_ref().take(WAVE).collect();
+        if wave.is_empty() {
+            return first;
+        }
+        let parts: Vec<S> = wave.into_par_iter().map(&work).collect();
+        parts.iter().for_each(|part| first.merge(part));
+    }
 }

@@ -87,3 +87,38 @@ pub fn losses<'a>(
         top + sum.ln() - record[usize::from(label)]
     })
 }
+
+/// Sum of the cross-entropies, `ln sum_u e^{z_u} - z_y`, without overflow.
+///
+/// With `z_top` the largest logit the logarithm is `z_top - ln p_top`, and `p_top >= 1/l`: the
+/// product of a few of these is far from underflow, so that one logarithm serves many records.
+pub fn loss_sum(logits: &[f64], probabilities: &[f64], labels: &[u16], per_record: usize) -> f64 {
+    /// Records per logarithm: `l^-16` is a normal number for every `l` that a label can count.
+    const TOGETHER: usize = 16;
+    let width = probabilities.len() / labels.len().max(1);
+    let mut sum = 0.0;
+    let groups = logits
+        .chunks(TOGETHER * per_record)
+        .zip(probabilities.chunks(TOGETHER * width))
+        .zip(labels.chunks(TOGETHER));
+    for ((logits, probabilities), labels) in groups {
+        let mut product = 1.0;
+        if per_record == 1 {
+            let pairs = probabilities.as_chunks::<2>().0;
+            for ((z, [q, p]), &label) in logits.iter().zip(pairs).zip(labels) {
+                let against = if label == 1 { -z } else { *z };
+                sum += against.max(0.0);
+                product *= q.max(*p);
+            }
+        } else {
+            let records = logits.chunks_exact(per_record).zip(probabilities.chunks_exact(width));
+            for ((z, f), &label) in records.zip(labels) {
+                let top = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                sum += top(z) - z[usize::from(label)];
+                product *= top(f);
+            }
+        }
+        sum -= product.ln();
+    }
+    sum
+}

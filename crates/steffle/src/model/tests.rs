@@ -54,6 +54,8 @@ fn check_pullback(model: &dyn Classifier, seed: u64) {
         let value: f64 =
             outputs.map(|f| f.iter().zip(&combination).map(|(f, c)| f * c).sum::<f64>()).sum();
         let loss: f64 = head::losses(&pass.logits, &labels, model.logits()).sum();
+        let together = head::loss_sum(&pass.logits, &pass.probabilities, &labels, model.logits());
+        assert!((loss - together).abs() < 1e-12 * loss.max(1.0), "{loss} {together}");
         (value, loss)
     };
 

@@ -4,14 +4,18 @@
 //! [`PublicSums`] back) and an attributes leg (the handover of model outputs, and the noisy
 //! [`PrivateSums`] back). Replies are sums, never means.
 
+mod classes;
 mod codec;
 mod handover;
+mod imputed;
 mod message;
 mod question;
 mod sums;
 
+pub use classes::{Classes, Units};
 pub use codec::{CodecError, Decode, Encode, Reader, Writer};
 pub use handover::Handover;
+pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
 pub use message::{Envelope, Leg, Part, RunId, SchemaHash, VERSION, open, seal};
 pub use question::{Batch, CellQuestion, Form, Question, QuestionError};
 pub use sums::{CellSums, PrivateSums, PublicSums};

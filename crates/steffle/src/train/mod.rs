@@ -1,12 +1,14 @@
 //! Training: settings are checked into a plan, and a plan runs on a federation.
 
 mod erm;
+mod fair;
 mod plan;
 mod protect;
 mod run;
 mod settings;
 
 pub use erm::{ErmOutcome, erm};
+pub use fair::{Fair, FairPath};
 pub use plan::{Plan, PlanError};
 pub use protect::{Claim, Protected};
 pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, train};

@@ -16,6 +16,8 @@ use crate::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive}
 use crate::server::{Output, Rates, Tolerance};
 use crate::steffle::{RIDGE, SteffleObjective};
 
+mod fair;
+
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };
 
 /// A population whose class and label both depend on the features.
@@ -65,7 +67,7 @@ impl Population {
     }
 
     fn objective(&self, notion: Notion) -> SteffleObjective {
-        SteffleObjective { notion, classes: self.k, labels: self.l }
+        SteffleObjective { notion, classes: self.k, labels: self.l, sharpness: 1.0 }
     }
 
     fn agreement(&self, kind: &ModelKind, notion: Notion) -> Agreement {

@@ -58,7 +58,8 @@ pub(crate) fn run(
 ) -> Result<Trained, Failure> {
     let labels = schema.labels().len();
     let notion = config.notion.resolve(labels, schema.favourable(), schema.strata().len());
-    let objective = SteffleObjective { notion, classes: schema.classes().len(), labels };
+    let classes = schema.classes().len();
+    let objective = SteffleObjective { notion, classes, labels, sharpness: 1.0 };
     let hash = schema.hash();
     let agreement = Agreement {
         run: run_id(&hash, config.seed),

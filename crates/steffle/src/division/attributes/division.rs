@@ -93,6 +93,11 @@ impl AttributesDivision {
         Ok(Self { attributes, positions: HashMap::new(), terms, account })
     }
 
+    /// What it holds: for this module's own eyes.
+    pub(super) fn attributes(&self) -> &Attributes {
+        &self.attributes
+    }
+
     /// Sensitive classes the schema knows.
     pub fn classes(&self) -> usize {
         self.attributes.class_count()

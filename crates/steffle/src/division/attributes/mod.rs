@@ -10,6 +10,7 @@ mod combinations;
 mod division;
 mod price;
 mod release;
+mod response;
 mod store;
 mod terms;
 
@@ -18,6 +19,9 @@ pub use combinations::Combinations;
 pub use division::{AttributesDivision, AttributesDivisionError, Selection};
 pub use price::{Announced, IntegerNoise, Lattice, Noise, Price, PriceError};
 pub use release::{Released, Reserved, Unreleased};
+pub use response::{
+    ClassPrice, ClassRelease, RandomisedResponse, RandomisedResponseError, ReservedClasses,
+};
 pub use store::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
 pub use terms::{NoiseScale, Share, Terms};
 

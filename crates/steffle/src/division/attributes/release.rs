@@ -286,6 +286,12 @@ pub struct Released<T> {
 }
 
 impl<T> Released<T> {
+    /// A value whose noise came from a source of this kind, or had none.
+    pub(super) fn new(value: T, kind: Option<NoiseKind>) -> Self {
+        let noised = kind.is_some();
+        Self { value, kind: kind.unwrap_or(NoiseKind::Simulation), noised }
+    }
+
     /// The released value.
     pub fn value(&self) -> &T {
         &self.value

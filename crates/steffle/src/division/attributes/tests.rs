@@ -80,7 +80,7 @@ impl Case {
 
     fn division(&self) -> RecordsDivision {
         let Self { notion, classes, labels, .. } = *self;
-        let objective = Arc::new(SteffleObjective { notion, classes, labels });
+        let objective = Arc::new(SteffleObjective { notion, classes, labels, sharpness: 1.0 });
         let kind: ModelKind = self.model.parse().unwrap();
         let model = Arc::from(kind.build(LAYOUT, labels).unwrap());
         RecordsDivision::new(self.records(), objective, model, 1, 1).unwrap()

@@ -12,7 +12,8 @@ use crate::model::Classifier;
 use crate::protocol::{Batch, Handover, PublicSums, Question, QuestionError};
 use crate::record::Records;
 
-use super::Batches;
+use super::evaluate::LastLogits;
+use super::{Batches, Imputed};
 
 /// Why a records division refuses.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -21,6 +22,15 @@ pub enum RecordsDivisionError {
     /// The rows have another layout than the model reads.
     #[error("the records were encoded for another schema than the model")]
     Layout,
+    /// The memberships do not fit the records.
+    #[error("the imputed memberships are not one finite number per record and class")]
+    Memberships,
+    /// Nobody released the class of a record.
+    #[error("no attributes holder released a class for record {0}; every record needs one")]
+    NoClass(u64),
+    /// A question about imputed classes before there are any.
+    #[error("a question about imputed classes, but none were imputed")]
+    NotImputed,
     /// The question does not fit.
     #[error(transparent)]
     Question(#[from] QuestionError),
@@ -31,14 +41,17 @@ pub enum RecordsDivisionError {
 
 /// Holds features and labels; knows nothing of `s`.
 pub struct RecordsDivision {
-    records: Records,
+    pub(super) records: Records,
     /// The cell of every record: a function of public columns, so it never changes.
-    cells: Vec<u16>,
-    objective: Arc<dyn Objective>,
-    model: Arc<dyn Classifier>,
+    pub(super) cells: Vec<u16>,
+    pub(super) objective: Arc<dyn Objective>,
+    pub(super) model: Arc<dyn Classifier>,
     batches: Batches,
     protection: Protection,
     workspace: Workspace,
+    /// Memberships in place of `s`, for methods that release it once.
+    pub(super) imputed: Option<Imputed>,
+    pub(super) last: LastLogits,
 }
 
 /// What a pass over a batch builds up: the public sums and whatever the receiver of the
@@ -102,8 +115,19 @@ impl RecordsDivision {
         let cells = records.labels().iter().enumerate().map(cell).collect();
         let batches = Batches::new(seed, node, block_keys(&records));
         let workspace = Workspace::new(model.layout());
-        let protection = Protection::default();
-        Ok(Self { records, cells, objective, model, batches, protection, workspace })
+        let (protection, imputed, last) = (Protection::default(), None, LastLogits::default());
+        let division = Self {
+            records,
+            cells,
+            objective,
+            model,
+            batches,
+            protection,
+            workspace,
+            imputed,
+            last,
+        };
+        Ok(division)
     }
 
     /// The records.

@@ -2,10 +2,14 @@
 
 mod batches;
 mod division;
+mod evaluate;
+mod imputed;
+mod memberships;
 mod protection;
 mod workspace;
 
 pub use batches::Batches;
 pub(super) use division::MergeOther;
 pub use division::{RecordsDivision, RecordsDivisionError};
+pub use imputed::Imputed;
 pub use protection::RowCap;

@@ -127,7 +127,8 @@ impl<'a> PublicPart<'a> {
         if let Some(sums) = sums.as_deref_mut() {
             sums.batch += which.len() as u64;
             if self.question.loss {
-                sums.loss += head::losses(&pass.logits, labels, model.logits()).sum::<f64>();
+                let Pass { logits, probabilities, .. } = &*pass;
+                sums.loss += head::loss_sum(logits, probabilities, labels, model.logits());
             }
             head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
             model.backward(&self.point, pass, 1, slopes);
