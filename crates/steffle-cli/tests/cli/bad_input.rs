@@ -76,7 +76,7 @@ fn settings() {
             ("train --mode magic", 2, "usage::arguments", "magic | paper"),
             ("train --no-such-flag", 2, "usage::arguments", "--no-such-flag"),
             ("frobnicate", 2, "usage::arguments", "frobnicate"),
-            ("train --epsilon 1", 2, "config::conflict", "--mode paper"),
+            ("train --mode none --epsilon 1", 2, "config::conflict", "--mode paper"),
             ("train --mode paper", 2, "config::conflict", "--epsilon"),
         ],
     );

@@ -8,7 +8,7 @@ fn errors_point_at_the_line() {
         ("# note\nlambda = -2\n", "lambda", "2 | lambda = -2\n  |          ^^\n", "0 or more"),
         ("silos = \"three\"\n", "type", "1 | silos = \"three\"\n  |         ^^^^^^^\n", "usize"),
         ("lambda = 2\nsilos = = 3\n", "syntax", "2 | silos = = 3\n", "key = value"),
-        ("epsilon = 1.0\n", "conflict", "1 | epsilon = 1.0\n", "--mode paper"),
+        ("clip = 1.0\n", "conflict", "1 | clip = 1.0\n", "--mode paper"),
         ("batch = \"some\"\n", "type", "1 | batch = \"some\"\n", "\"all\""),
         ("method = \"magic\"\n", "method", "1 | method = \"magic\"\n", "steffle, erm"),
         ("[train]\nlambda = 2\n", "unknown_key", "1 | [train]\n", "lambda"),

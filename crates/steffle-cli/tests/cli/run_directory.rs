@@ -45,7 +45,9 @@ fn it_holds_everything() {
         ("model", "logistic"),
         ("notion", "demographic-parity"),
         ("lambda", "1"),
-        ("privacy", "none"),
+        ("privacy", "simulation"),
+        ("privacy_holds", "true"),
+        ("epsilon", "1"),
     ] {
         assert_eq!(metadata.get(name).map(String::as_str), Some(expected), "{name}");
     }

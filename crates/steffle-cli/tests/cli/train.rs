@@ -13,9 +13,9 @@ fn the_json_contract() {
     let run = place.json(&["train"]);
     for (pointer, expected) in [
         ("/method", "steffle"),
-        ("/mode", "none"),
+        ("/mode", "exact"),
         ("/data", "adult"),
-        ("/privacy/kind", "none"),
+        ("/privacy/kind", "simulation"),
         ("/run_dir", "runs/adult-1"),
     ] {
         assert_eq!(run.pointer(pointer).unwrap(), expected, "{pointer}");
@@ -26,7 +26,7 @@ fn the_json_contract() {
         ("/rows/test", 11_306.0),
         ("/silos", 3.0),
         ("/lambda", 1.0),
-        ("/rounds", 1800.0),
+        ("/rounds", 25.0),
         ("/seed", 0.0),
     ] {
         assert_eq!(number(&run, pointer), expected, "{pointer}");
@@ -49,9 +49,11 @@ fn the_json_contract() {
     let groups = run["test"]["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 2);
     assert_eq!(groups[0]["name"], "Female");
-    assert!(run["privacy"]["epsilon"].is_null() && run["privacy"]["delta"].is_null());
-    assert_eq!(run["privacy"]["holds"], false);
-    assert!(run["privacy"]["statement"].as_str().unwrap().contains("no privacy"));
+    assert_eq!(number(&run, "/privacy/epsilon"), 1.0);
+    assert!((number(&run, "/privacy/delta") * 33_916.0 * 33_916.0 - 1.0).abs() < 1e-9);
+    assert_eq!(run["privacy"]["holds"], true);
+    let statement = run["privacy"]["statement"].as_str().unwrap();
+    assert!(statement.contains("differentially private") && statement.contains("simulation"));
     assert!(number(&run, "/cpu_seconds") > 0.0 && number(&run, "/wall_seconds") > 0.0);
     // Fairness was bought: the gap is smaller and the error larger than without.
     let gap = |model: &str| number(&run, &format!("/{model}/demographic_parity"));
@@ -59,6 +61,27 @@ fn the_json_contract() {
     assert!((number(&run, "/baseline/error") - 0.1525).abs() < 0.01);
     let stored: Value = serde_json::from_str(&place.read("runs/adult-1/metrics.json")).unwrap();
     assert_eq!(stored, run);
+}
+
+#[test]
+fn without_noise_nothing_is_claimed() {
+    let run = Place::new("none").json(&["train", "--mode", "none"]);
+    assert_eq!(run["privacy"]["kind"], "none");
+    assert!(run["privacy"]["epsilon"].is_null() && run["privacy"]["delta"].is_null());
+    assert_eq!(run["privacy"]["holds"], false);
+    assert!(run["privacy"]["statement"].as_str().unwrap().contains("no privacy"));
+}
+
+#[test]
+fn secure_noise_is_private_and_never_repeats() {
+    let place = Place::new("secure");
+    let flags = ["train", "--noise", "secure", "--rounds", "5", "--out"];
+    let runs = ["one", "two"].map(|out| place.json(&[&flags[..], &[out]].concat()));
+    assert_eq!(runs[0]["privacy"]["kind"], "private");
+    assert_eq!(runs[0]["privacy"]["holds"], true);
+    let model = |run: &str| std::fs::read(place.path(run).join("model.safetensors")).unwrap();
+    // Equal by chance with probability below 2^-1000.
+    assert_ne!(model("one"), model("two"));
 }
 
 #[test]
@@ -93,7 +116,7 @@ fn text_shows_both_models_and_the_directory() {
         "Female",
         "Male",
         "Run directory: here",
-        "simulated",
+        "This run is a simulation",
     ] {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
@@ -126,8 +149,12 @@ fn what_cannot_work_well_is_said_before_it_is_computed() {
         let plan = place.json(&[&["train", "--dry-run"], flags].concat());
         plan["warnings"].to_string()
     };
-    assert_eq!(warnings(&["--lambda", "20"]), "[]", "the default step shrinks with lambda");
-    let fast = warnings(&["--lambda", "20", "--lr-dual", "0.5"]);
+    assert_eq!(
+        warnings(&["--lambda", "20", "--server", "plain"]),
+        "[]",
+        "the default step shrinks with lambda"
+    );
+    let fast = warnings(&["--lambda", "20", "--server", "plain", "--lr-dual", "0.5"]);
     assert!(fast.contains("lambda times the dual step size is 10"), "{fast}");
     let small = warnings(&["--mode", "paper", "--epsilon", "1", "--diameter", "2"]);
     assert!(small.contains("a ball of diameter 2"), "{small}");

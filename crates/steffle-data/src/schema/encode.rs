@@ -70,7 +70,11 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
         _ => None,
     };
     let ids = data.ids(rows);
-    let records = Records::new(ids, encoded, labels, strata, schema.labels().len())?;
+    let mut records = Records::new(ids, encoded, labels, strata, schema.labels().len())?;
+    if let Some(units) = data.units() {
+        let units: Vec<u32> = rows.iter().map(|&row| units[row as usize]).collect();
+        records = records.with_units(&units)?;
+    }
     Ok(Encoded { records, unmatched })
 }
 

@@ -42,12 +42,6 @@ pub enum AttributesDivisionError {
     /// The price was not reserved.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Secret batches of announced records.
-    #[error(
-        "records were announced by id, so a secret batch would not be secret; allowed are the \
-         modes exact, paper and none"
-    )]
-    Announced,
 }
 
 /// Holds the sensitive classes and answers with released sums.
@@ -68,6 +62,8 @@ pub struct Selection {
     scores: Vec<f64>,
     hidden: Vec<Vec<f64>>,
     coefficients: Coefficients,
+    /// Announced ids that were seen, in the order of the announcement.
+    announced: usize,
 }
 
 impl AttributesDivision {
@@ -207,13 +203,14 @@ impl AttributesDivision {
         if announced.windows(2).any(|pair| pair[0] == pair[1]) {
             return refuse("a record id was announced twice");
         }
-        if matches!(self.terms, Terms::Poisson { .. }) {
-            return Err(AttributesDivisionError::Announced);
-        }
         // Every holder sees every announced record, so each finds the same bound over all of them,
         // and prices its reply by it whether it holds one, all or none.
-        let distances = matches!(self.terms, Terms::Exact(_))
-            .then(|| announced_distances(question, handovers, self.classes(), columns));
+        // Coins, where there are any, are tossed for all of them too: all are announced, and which
+        // of them a holder counts is its secret.
+        let measured = matches!(self.terms, Terms::Exact(_) | Terms::Poisson { .. });
+        let distances =
+            measured.then(|| announced_distances(question, handovers, self.classes(), columns));
+        let units = announced_units(handovers);
         let about = Announced::new(
             announced.len(),
             distances.as_ref(),
@@ -222,7 +219,7 @@ impl AttributesDivision {
             blocks.iter().map(Block::parameters).sum(),
         );
         let price = self.price(&about)?;
-        let reserved = self.reserve(price, &about, Charged::All, None, noise)?;
+        let reserved = self.reserve(price, &about, Charged::All, units.as_deref(), noise)?;
         let combinations = Combinations::new(question, self.classes(), columns);
         let mut sums = self.open(&reserved, question, blocks);
         let mut selection = Selection::default();
@@ -255,7 +252,8 @@ impl AttributesDivision {
         let Candidates { who, cells, scores, caps, factors } = *candidates;
         let columns = combinations.columns();
         let classes = self.attributes.classes();
-        let Selection { slots, by_slot, coefficients, scores: rounded, hidden } = selection;
+        let Selection { slots, by_slot, coefficients, scores: rounded, hidden, announced } =
+            selection;
         slots.clear();
         match who {
             Who::Positions(positions) => {
@@ -268,10 +266,18 @@ impl AttributesDivision {
                     }
                 }
             }
-            Who::Ids(ids) => slots.extend(cells.iter().zip(ids).map(|(&cell, id)| {
-                let held = self.positions.get(id).map(|&at| classes[at as usize]);
-                held.map_or(combinations.no_slot(), |class| combinations.slot(cell, class))
-            })),
+            Who::Ids(ids) => {
+                slots.extend(cells.iter().zip(ids).map(|(&cell, id)| {
+                    let held = self.positions.get(id).map(|&at| classes[at as usize]);
+                    held.map_or(combinations.no_slot(), |class| combinations.slot(cell, class))
+                }));
+                if let Some(chosen) = &reserved.chosen {
+                    for (slot, &chosen) in slots.iter_mut().zip(&chosen[*announced..]) {
+                        *slot = if chosen { *slot } else { combinations.no_slot() };
+                    }
+                }
+                *announced += ids.len();
+            }
         }
         let lattice = reserved.lattice();
         let scores = match lattice {
@@ -325,6 +331,24 @@ fn round_hidden<'a>(factors: &[Factor<'a>], hidden: &'a mut Vec<Vec<f64>>) -> Ve
             Inputs::Dense(_) => Factor { inputs: Inputs::Dense(room), ..*factor },
         })
         .collect()
+}
+
+/// The unit of every announced record, numbered over all handovers, where any names units.
+fn announced_units(handovers: &[Handover]) -> Option<Vec<u32>> {
+    handovers.iter().any(|handover| handover.units().is_some()).then(|| {
+        let mut all = Vec::new();
+        let mut first = 0;
+        for handover in handovers {
+            let own: Vec<u32> = match handover.units() {
+                Some(units) => units.to_vec(),
+                None => (0..handover.len() as u32).collect(),
+            };
+            let count = own.iter().max().map_or(0, |&unit| unit + 1);
+            all.extend(own.iter().map(|unit| first + unit));
+            first += count;
+        }
+        all
+    })
 }
 
 /// Distances of all announced records, in the Euclidean metric, by unit where units are named.

@@ -200,7 +200,11 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
+    /// The largest distance; 0 where all candidates are 0 on the grid.
     fn largest(&self) -> f64 {
+        if self.unit == 0.0 {
+            return 0.0;
+        }
         self.distances.iter().fold(0.0, |top: f64, d| d.max(top)) * self.factor
     }
 
@@ -288,9 +292,12 @@ fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise,
     Err(PriceError::Range { records: about.records })
 }
 
+/// Numbers below this are 0 on any grid: squares of smaller ones would not be numbers any more.
+const NOTHING: f64 = 1e-100;
+
 /// A power of two of which `largest` has at most `room` steps; 0 for nothing to round.
 fn grid(largest: f64, room: f64) -> f64 {
-    if largest == 0.0 { 0.0 } else { (largest / room).log2().ceil().exp2() }
+    if largest < NOTHING { 0.0 } else { (largest / room).log2().ceil().exp2() }
 }
 
 /// The integer noise of a real scale: a power-of-two unit with the scale in [2^24, 2^25).
