@@ -67,8 +67,14 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) validation: Option<f64>,
 
-    /// steffle (Algorithm 1), or erm: the optimum without fairness [default: steffle]
-    #[arg(long, value_name = "METHOD", value_parser = ["steffle", "erm"])]
+    /// steffle (Algorithm 1), fermi (the central optimum with the true classes, no privacy),
+    /// randomised-response (the optimum with classes that were randomised once), or erm (the
+    /// optimum without fairness) [default: steffle]
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_parser = ["steffle", "fermi", "randomised-response", "erm"]
+    )]
     pub(crate) method: Option<String>,
     /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]
     #[arg(long, value_name = "MODEL")]
@@ -80,6 +86,10 @@ pub(crate) struct TrainArgs {
     /// Weight of fairness against accuracy, 0 or more [default: 1]
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) lambda: Option<f64>,
+    /// tau: fairness is measured in training on softmax(tau x logits), closer to decisions the
+    /// larger; the loss and predictions never see it [default: 1]
+    #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
+    pub(crate) surrogate_sharpness: Option<f64>,
 
     /// exact (a guarantee that holds), poisson (the same on secret batches), none (no noise, no
     /// claim) or paper (noise of Theorem 3.2, whose claim does not hold) [default: exact]
@@ -184,7 +194,8 @@ impl TrainArgs {
         }
         overlay!(
             self, below;
-            data, records, attributes, test, validation, method, model, notion, lambda, mode,
+            data, records, attributes, test, validation, method, model, notion, lambda,
+            surrogate_sharpness, mode,
             epsilon, delta, row_cap, noise_shape, noise, clip, diameter, centralisation, server,
             rounds, epochs, batch, lr_theta, lr_dual, output, threads, out
         )

@@ -43,8 +43,19 @@ choice! {
     Method {
         /// Algorithm 1.
         Steffle = "steffle",
+        /// The central reference: the true classes, no noise.
+        Fermi = "fermi",
+        /// Training on classes that were randomised once.
+        RandomisedResponse = "randomised-response",
         /// Federated training without fairness.
         Erm = "erm",
+    }
+}
+
+impl Method {
+    /// Whether it takes Algorithm 1's steps; the others go to an optimum.
+    pub(crate) fn steps(self) -> bool {
+        self == Self::Steffle
     }
 }
 

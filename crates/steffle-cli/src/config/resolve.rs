@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args};
 use steffle::fairness::NotionName;
 use steffle::train::Settings;
 
-use super::train::{Bounds, Descent, Length, Privacy, StepSizes, TrainConfig, is_job};
+use super::train::{Bounds, Descent, Length, Privacy, Response, StepSizes, TrainConfig, is_job};
 use super::{
     BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode, NoiseOrigin,
     NoiseShape, Origins, ServerKind,
@@ -44,12 +44,20 @@ impl TrainConfig {
         let usual = if method == Method::Steffle { Mode::Exact } else { Mode::None };
         let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(usual);
         let data = data(check, &train)?;
-        let (centralisation, silos) = who_holds_what(check, data.as_deref(), &train, &cut)?;
+        let (mut centralisation, mut silos) = who_holds_what(check, data.as_deref(), &train, &cut)?;
+        let mut heterogeneity = heterogeneity(check, cut.heterogeneity)?;
+        if method == Method::Fermi && cuts_itself(data.as_deref()) {
+            // Central: the rows of all silos are in one place, however they were dealt out.
+            (centralisation, silos) = (Some(Centralisation::OneSilo), Some(1));
+            heterogeneity = 0.0;
+        }
         Ok(Self {
             data,
             privacy: privacy(check, method, mode, &train)?,
+            response: response(check, method, &train)?,
             descent: descent(check, method, mode, &train)?,
             lambda: lambda(check, method, train.lambda)?,
+            surrogate_sharpness: sharpness(check, method, train.surrogate_sharpness)?,
             validation: check
                 .number("validation", train.validation, 0.0..1.0, "a number in [0, 1)")?
                 .unwrap_or(0.0),
@@ -57,7 +65,7 @@ impl TrainConfig {
             notion: check
                 .explained("notion", train.notion.as_deref())?
                 .unwrap_or(NotionName::DemographicParity),
-            heterogeneity: heterogeneity(check, cut.heterogeneity)?,
+            heterogeneity,
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,
             method,
@@ -123,13 +131,24 @@ fn data(check: Check<'_>, train: &TrainArgs) -> Result<Option<String>, Failure> 
 fn lambda(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64, Failure> {
     check.number("lambda", given, 0.0.., "a finite number, 0 or more")?;
     match (method, given) {
-        (Method::Steffle, given) => Ok(given.unwrap_or(1.0)),
+        (Method::Steffle | Method::Fermi | Method::RandomisedResponse, given) => {
+            Ok(given.unwrap_or(1.0))
+        }
         (Method::Erm, None | Some(0.0)) => Ok(0.0),
         (Method::Erm, Some(given)) => {
             let message = format!("method erm has no fairness to weigh with lambda {given}");
             Err(check.0.conflict("lambda", message).help("leave --lambda out, or use steffle"))
         }
     }
+}
+
+fn sharpness(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64, Failure> {
+    let given = check.positive("surrogate-sharpness", given)?;
+    if method == Method::Erm && given.is_some_and(|tau| tau != 1.0) {
+        let message = "method erm has no fairness to measure with surrogate-sharpness";
+        return Err(check.0.conflict("surrogate-sharpness", message).help("leave it out"));
+    }
+    Ok(given.unwrap_or(1.0))
 }
 
 fn privacy(
@@ -147,6 +166,9 @@ fn privacy(
     let row_cap = check.number("row-cap", train.row_cap, share, "a number in (0, 1]")?;
     let noise_shape = check.word("noise-shape", train.noise_shape.as_deref())?;
     let noise = check.word("noise", train.noise.as_deref())?;
+    if !method.steps() && method != Method::Erm {
+        return foreign_to(check, method, mode);
+    }
     if mode != Mode::None && method == Method::Erm {
         let message = format!(
             "method erm never reads the sensitive attribute, so mode {mode} has nothing to protect"
@@ -187,6 +209,42 @@ fn privacy(
     })
 }
 
+/// The methods that train on released classes have no modes.
+fn foreign_to(check: Check<'_>, method: Method, mode: Mode) -> Result<Option<Privacy>, Failure> {
+    let epsilon = (method == Method::Fermi).then_some("epsilon");
+    let mode = (mode != Mode::None).then_some("mode");
+    let noise = (method == Method::Fermi).then_some("noise");
+    let keys = ["delta", "row-cap", "noise-shape", "clip", "diameter"].into_iter();
+    let keys = keys.chain(epsilon).chain(noise).chain(mode);
+    match keys.into_iter().find(|key| check.0.set(key)) {
+        Some(key) => {
+            let message = match method {
+                Method::Fermi => format!("{key} means nothing to fermi, which adds no noise"),
+                _ => format!("{key} means nothing to {method}: its one parameter is epsilon"),
+            };
+            Err(check.0.conflict(key, message).help("leave it out, or use steffle"))
+        }
+        None => Ok(None),
+    }
+}
+
+fn response(
+    check: Check<'_>,
+    method: Method,
+    train: &TrainArgs,
+) -> Result<Option<Response>, Failure> {
+    if method != Method::RandomisedResponse {
+        return Ok(None);
+    }
+    let allowed = "a finite number, 0.000001 or more";
+    let epsilon = check.number("epsilon", train.epsilon, 1e-6.., allowed)?.ok_or_else(|| {
+        let message = "method randomised-response needs a privacy parameter";
+        check.0.conflict("method", message).help("add --epsilon, for example --epsilon 1")
+    })?;
+    let noise = check.word("noise", train.noise.as_deref())?.unwrap_or(NoiseOrigin::Simulated);
+    Ok(Some(Response { epsilon, noise }))
+}
+
 fn descent(
     check: Check<'_>,
     method: Method,
@@ -205,11 +263,11 @@ fn descent(
     let lr_theta = check.positive("lr-theta", train.lr_theta)?;
     let lr_dual = check.positive("lr-dual", train.lr_dual)?;
     let output = check.explained("output", train.output.as_deref())?;
-    if method == Method::Erm {
+    if !method.steps() {
         let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
         return match steps.into_iter().find(|key| check.0.set(key)) {
             Some(key) => {
-                let message = format!("method erm goes to its optimum and has no {key}");
+                let message = format!("method {method} goes to its optimum and has no {key}");
                 Err(check.0.conflict(key, message).help("leave it out, or use steffle"))
             }
             None => Ok(None),
@@ -243,6 +301,11 @@ fn descent(
     }))
 }
 
+/// Whether the data is a table that is cut here; otherwise it is files that are cut already.
+fn cuts_itself(data: Option<&str>) -> bool {
+    data.is_some_and(|name| !is_job(Path::new(name)))
+}
+
 /// The centralisation and the number of records silos, as far as the files do not say them.
 fn who_holds_what(
     check: Check<'_>,
@@ -252,7 +315,7 @@ fn who_holds_what(
 ) -> Result<(Option<Centralisation>, Option<usize>), Failure> {
     let asked = check.word("centralisation", train.centralisation.as_deref())?;
     let silos = check.count("silos", cut.silos)?;
-    if data.is_none_or(|name| is_job(Path::new(name))) {
+    if !cuts_itself(data) {
         return Ok((asked, silos));
     }
     match (asked, silos) {

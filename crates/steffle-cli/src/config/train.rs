@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use steffle::division::attributes::{ClassRelease, RandomisedResponse};
 use steffle::division::records::RowCap;
 use steffle::fairness::NotionName;
 use steffle::model::ModelKind;
@@ -37,9 +38,13 @@ pub(crate) struct TrainConfig {
     pub(crate) model: Option<ModelKind>,
     pub(crate) notion: NotionName,
     pub(crate) lambda: f64,
+    pub(crate) surrogate_sharpness: f64,
     pub(crate) mode: Mode,
     #[serde(flatten)]
     pub(crate) privacy: Option<Privacy>,
+    /// Of `randomised-response`.
+    #[serde(flatten)]
+    pub(crate) response: Option<Response>,
     /// Absent until the data is seen, when files say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) centralisation: Option<Centralisation>,
@@ -49,7 +54,7 @@ pub(crate) struct TrainConfig {
     pub(crate) heterogeneity: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partition_by: Option<String>,
-    /// Absent for `erm`, which goes to its optimum.
+    /// Absent for methods that go to an optimum.
     #[serde(flatten)]
     pub(crate) descent: Option<Descent>,
     pub(crate) seed: u64,
@@ -85,6 +90,13 @@ pub(crate) enum Bounds {
     },
     /// Clipping, and a ball for W.
     Paper { clip: f64, diameter: f64 },
+}
+
+/// The settings of `randomised-response`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Response {
+    pub(crate) epsilon: f64,
+    pub(crate) noise: NoiseOrigin,
 }
 
 /// The settings of Algorithm 1's steps.
@@ -167,7 +179,7 @@ impl TrainConfig {
         }
     }
 
-    /// The core's settings; absent for `erm`.
+    /// The core's settings; absent for methods that go to an optimum.
     pub(crate) fn settings(&self) -> Result<Option<Settings>, Failure> {
         let Some(descent) = self.descent else { return Ok(None) };
         let mode = match self.privacy {
@@ -207,9 +219,29 @@ impl TrainConfig {
 
     /// Where the noise comes from.
     pub(crate) fn noise(&self) -> NoiseKind {
-        match self.privacy.map(|privacy| privacy.bounds) {
-            Some(Bounds::Exact { noise: NoiseOrigin::Secure, .. }) => NoiseKind::Secure,
-            _ => NoiseKind::Simulation,
+        let noise = match (self.privacy, self.response) {
+            (_, Some(Response { noise, .. })) => noise,
+            (Some(Privacy { bounds: Bounds::Exact { noise, .. }, .. }), _) => noise,
+            _ => NoiseOrigin::Simulated,
+        };
+        match noise {
+            NoiseOrigin::Secure => NoiseKind::Secure,
+            NoiseOrigin::Simulated => NoiseKind::Simulation,
+        }
+    }
+
+    /// How classes are released, for methods that train on released ones.
+    pub(crate) fn class_release(&self, classes: usize) -> Result<Option<ClassRelease>, Failure> {
+        let refuse = |error: String| Failure::usage("config::epsilon", error);
+        match (self.method, self.response) {
+            (Method::Fermi, _) => Ok(Some(ClassRelease::Revealed)),
+            (Method::RandomisedResponse, Some(Response { epsilon, .. })) => {
+                let epsilon = Epsilon::try_from(epsilon).map_err(|e| refuse(e.to_string()))?;
+                let response = RandomisedResponse::new(epsilon, classes);
+                let response = response.map_err(|error| refuse(error.to_string()))?;
+                Ok(Some(ClassRelease::Randomised(response)))
+            }
+            _ => Ok(None),
         }
     }
 

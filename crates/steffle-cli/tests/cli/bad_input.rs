@@ -78,6 +78,28 @@ fn settings() {
             ("frobnicate", 2, "usage::arguments", "frobnicate"),
             ("train --mode none --epsilon 1", 2, "config::conflict", "--mode paper"),
             ("train --mode paper", 2, "config::conflict", "--epsilon"),
+            ("train --method fermi --epsilon 1", 2, "config::conflict", "epsilon | adds no noise"),
+            ("train --method fermi --rounds 5", 2, "config::conflict", "fermi | no rounds"),
+            ("train --method randomised-response", 2, "config::conflict", "--epsilon"),
+            (
+                "train --method randomised-response --epsilon 1e-9",
+                2,
+                "config::epsilon",
+                "--epsilon 0.000000001 | 0.000001 or more",
+            ),
+            (
+                "train --method randomised-response --epsilon 1 --delta 0.1",
+                2,
+                "config::conflict",
+                "delta | one parameter is epsilon",
+            ),
+            ("train --surrogate-sharpness 0", 2, "config::surrogate_sharpness", "0 | above 0"),
+            (
+                "train --method erm --surrogate-sharpness 2",
+                2,
+                "config::conflict",
+                "erm | no fairness",
+            ),
         ],
     );
 }

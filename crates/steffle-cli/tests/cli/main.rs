@@ -13,5 +13,6 @@ mod interrupt;
 mod output;
 mod predict;
 mod privacy;
+mod released;
 mod run_directory;
 mod train;

@@ -56,7 +56,7 @@ pub(crate) fn train(
 /// What is known before anything is computed.
 struct Prepared {
     model: Arc<dyn Classifier>,
-    /// Absent for `erm`.
+    /// Absent for methods that go to an optimum.
     plan: Option<Plan>,
     privacy: PrivacyReport,
     rows: RowCounts,
@@ -141,6 +141,7 @@ fn execute(
         silo_rows,
         attributes_holders,
         lambda: config.lambda,
+        surrogate_sharpness: config.surrogate_sharpness,
         rounds: trained.rounds,
         seed: config.seed,
         test: measure(&test, theta)?,

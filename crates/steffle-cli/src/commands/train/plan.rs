@@ -7,7 +7,7 @@ use super::Prepared;
 use super::load::Loaded;
 use super::privacy::PrivacyReport;
 use super::report::RowCounts;
-use crate::config::TrainConfig;
+use crate::config::{Method, TrainConfig};
 use crate::ui::{Output, wrap};
 
 /// The JSON of `train --dry-run`.
@@ -22,10 +22,12 @@ pub(crate) struct Preview<'a> {
     parameters: usize,
     classes: &'a [String],
     labels: &'a [String],
-    /// Absent for `erm`, which stops at its optimum.
+    /// Absent for methods that stop at an optimum.
     rounds: Option<u32>,
     /// Numbers that one silo sends about the sensitive attribute in a round.
     private_numbers_per_round: Option<usize>,
+    /// Classes that leave the attributes divisions, once, for methods that train on them.
+    classes_released: Option<usize>,
     privacy: &'a PrivacyReport,
     warnings: &'a [String],
 }
@@ -51,6 +53,8 @@ impl<'a> Preview<'a> {
             labels,
             rounds: plan.map(Plan::rounds),
             private_numbers_per_round: plan.map(|_| notion.cells() * per_cell),
+            classes_released: matches!(config.method, Method::Fermi | Method::RandomisedResponse)
+                .then_some(prepared.rows.train),
             privacy: &prepared.privacy,
             warnings: &prepared.warnings,
         }
@@ -79,6 +83,11 @@ impl<'a> Preview<'a> {
             text += &format!(
                 "every attributes holder sends {numbers} numbers about the sensitive attribute \
                  per round\n"
+            );
+        }
+        if let Some(records) = self.classes_released {
+            text += &format!(
+                "the attributes holders release a class for each of {records} records, once\n"
             );
         }
         text += "\n";

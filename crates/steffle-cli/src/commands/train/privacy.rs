@@ -31,7 +31,7 @@ pub(crate) struct PrivacyReport {
 const ADJACENCY: &str = "the sensitive attribute of one unit of one silo replaced; features, \
                          labels and all else fixed";
 
-/// The statement for a run; `plan` is absent for `erm`.
+/// The statement for a run; `plan` is absent for methods that go to an optimum.
 pub(crate) fn privacy(
     config: &TrainConfig,
     plan: Option<&Plan>,
@@ -48,6 +48,9 @@ pub(crate) fn privacy(
         adjacency: ADJACENCY,
         statement: statement.to_owned(),
     };
+    if let Some(response) = config.response {
+        return randomised(config.noise(), response.epsilon, classes, largest_unit);
+    }
     let (Some(asked), Some(plan)) = (config.privacy, plan) else {
         return none(match config.method {
             Method::Erm => {
@@ -55,7 +58,12 @@ pub(crate) fn privacy(
                  are not protected: the gradients that silos send are exact. (The silos were \
                  simulated on this machine.)"
             }
-            Method::Steffle => {
+            Method::Fermi => {
+                "This run gives no privacy: fermi is the central reference, which has all records \
+                 and the sensitive attribute of every one of them in one place and trains on \
+                 them as they are. (The data was on this machine.)"
+            }
+            Method::Steffle | Method::RandomisedResponse => {
                 "This run gives no privacy: silos send exact sums about the sensitive attribute, \
                  and whoever reads them may learn it. Features and labels are not protected \
                  either. (The silos were simulated on this machine.)"
@@ -149,6 +157,48 @@ fn guarantee(
         kind: if secure { "private" } else { "simulation" },
         epsilon: Some(epsilon),
         delta: Some(delta),
+        holds: true,
+        honest_epsilon: None,
+        adjacency: ADJACENCY,
+        statement,
+    }
+}
+
+/// Randomised response: pure, local, once.
+fn randomised(
+    noise: NoiseKind,
+    epsilon: f64,
+    classes: usize,
+    largest_unit: usize,
+) -> PrivacyReport {
+    let secure = noise == NoiseKind::Secure;
+    let others = (classes - 1) as f64;
+    let kept = 100.0 * epsilon.exp() / (epsilon.exp() + others);
+    let kept = if kept.is_finite() { kept } else { 100.0 };
+    let units = match largest_unit {
+        0 | 1 => "unit",
+        _ => "unit (all rows of a unit get one answer)",
+    };
+    let source = if secure {
+        "The random bits came from the operating system and were not kept; another run draws new \
+         answers and spends again."
+    } else {
+        "But this run is a seeded simulation on one machine: whoever knows the seed can undo the \
+         answers, so nothing was protected here."
+    };
+    let statement = format!(
+        "Every attributes division answers once per {units} with a randomised class: the true one \
+         with probability {kept:.1} %, else one of the {others} other(s). That is pure local \
+         privacy of the sensitive attribute, epsilon {epsilon} and delta 0, against everybody who \
+         sees the answers, the silo's own records division included; training on them, for any \
+         lambda, notion and model, adds nothing to it. {source} Features and labels are not \
+         protected: the loss gradients and class tables that silos send are exact functions of \
+         them and of the answers."
+    );
+    PrivacyReport {
+        kind: if secure { "private" } else { "simulation" },
+        epsilon: Some(epsilon),
+        delta: Some(0.0),
         holds: true,
         honest_epsilon: None,
         adjacency: ADJACENCY,

@@ -27,6 +27,7 @@ pub(crate) struct TrainReport {
     pub(crate) silo_rows: Vec<usize>,
     pub(crate) attributes_holders: usize,
     pub(crate) lambda: f64,
+    pub(crate) surrogate_sharpness: f64,
     pub(crate) rounds: u32,
     pub(crate) seed: u64,
     pub(crate) test: Report,

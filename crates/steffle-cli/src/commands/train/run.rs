@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
-use steffle::driver::{Agreement, Federation};
+use steffle::division::attributes::ClassRelease;
+use steffle::driver::{Agreement, DriverError, Federation};
 use steffle::model::Classifier;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
-use steffle::server::Tolerance;
+use steffle::server::{Minimum, Tolerance};
 use steffle::steffle::SteffleObjective;
-use steffle::train::{Plan, RoundTrace, Server, Start, Theorem, TrainError, erm, train};
+use steffle::train::{FairPath, Plan, RoundTrace, Server, Start, Theorem, TrainError, erm, train};
 use steffle_data::Schema;
 use steffle_privacy::Mu;
 
@@ -45,6 +46,170 @@ pub(crate) struct Trained {
 pub(crate) enum Trace {
     Round(RoundTrace),
     Evaluation { round: u32, loss: f64 },
+    Fair { round: u32, objective: f64 },
+}
+
+/// A federation that is ready to train.
+pub(crate) struct Ready {
+    federation: Federation,
+    objective: SteffleObjective,
+    start: Vec<f64>,
+}
+
+/// The unconstrained model: where some methods start and what all are compared with.
+pub(crate) struct Public {
+    pub(crate) minimum: Minimum,
+    trace: Vec<(u32, f64)>,
+    wall_seconds: f64,
+    cpu_seconds: Option<f64>,
+}
+
+impl Ready {
+    /// Brings the nodes together.
+    pub(crate) fn new(
+        config: &TrainConfig,
+        schema: &Schema,
+        model: &Arc<dyn Classifier>,
+        holdings: Holdings,
+    ) -> Result<Self, Failure> {
+        let labels = schema.labels().len();
+        let objective = SteffleObjective {
+            notion: config.notion.resolve(labels, schema.favourable(), schema.strata().len()),
+            classes: schema.classes().len(),
+            labels,
+            sharpness: config.surrogate_sharpness,
+        };
+        let hash = schema.hash();
+        let agreement = Agreement {
+            run: run_id(&hash, config.seed),
+            schema: SchemaHash(hash),
+            model: model.clone(),
+            objective: Arc::new(objective),
+            seed: config.seed,
+            noise: config.noise(),
+        };
+        let federation = match holdings {
+            Holdings::Silos(silos) => Federation::of_silos(agreement, silos),
+            Holdings::Split { records, attributes } => {
+                Federation::split(agreement, records, attributes)
+            }
+        }
+        .map_err(|error| Failure::data("train::federation", error.to_string()))?;
+        let start = model.initial(&mut stream(config.seed, 0, Purpose::Initial, 0));
+        Ok(Self { federation, objective, start })
+    }
+
+    /// Trains the unconstrained model to its optimum.
+    pub(crate) fn unconstrained(&mut self) -> Result<Public, Failure> {
+        let clock = Clock::start();
+        let mut trace = Vec::new();
+        let minimum = erm(&mut self.federation, self.start.clone(), OPTIMUM, |round, loss| {
+            trace.push((round, loss));
+            ControlFlow::Continue(())
+        })
+        .map_err(|error| Failure::data("train::failed", error.to_string()))?;
+        let (wall_seconds, cpu_seconds) = clock.stop();
+        Ok(Public { minimum, trace, wall_seconds, cpu_seconds })
+    }
+
+    /// The fair model of Algorithm 1.
+    pub(crate) fn descend(
+        mut self,
+        plan: &Plan,
+        public: &Public,
+        mut step: impl FnMut(),
+    ) -> Result<Trained, Failure> {
+        let clock = Clock::start();
+        let start = match plan.settings().server {
+            Server::Plain => self.start.into(),
+            Server::Improved => Start::from(&public.minimum),
+        };
+        let outcome = train(plan, self.objective, &mut self.federation, start, |_| {
+            step();
+            ControlFlow::Continue(())
+        })
+        .map_err(|error| explain(&error))?;
+        let (wall_seconds, cpu_seconds) = clock.stop();
+        Ok(Trained {
+            theta: outcome.theta,
+            baseline: public.minimum.theta.clone(),
+            rounds: outcome.rounds,
+            trace: outcome.trace.into_iter().map(Trace::Round).collect(),
+            theorem: outcome.theorem,
+            spent: outcome.spent.map(Mu::value),
+            signal_to_noise: outcome.signal_to_noise,
+            wall_seconds,
+            cpu_seconds,
+        })
+    }
+
+    /// Fair models on released classes: one release, one model per lambda, each found from the one
+    /// before. Times count the release and the unconstrained model, where all of them start.
+    pub(crate) fn path(
+        mut self,
+        release: ClassRelease,
+        public: &Public,
+        lambdas: &[f64],
+    ) -> Result<Vec<Result<Trained, Failure>>, Failure> {
+        let clock = Clock::start();
+        let failed = |error: DriverError| Failure::data("train::failed", error.to_string());
+        self.federation.impute(release).map_err(failed)?;
+        let (wall, cpu) = clock.stop();
+        let begin = (
+            wall + public.wall_seconds,
+            cpu.zip(public.cpu_seconds).map(|(release, public)| release + public),
+        );
+        let variance = match release {
+            ClassRelease::Revealed => 0.0,
+            ClassRelease::Randomised(response) => response.variance(),
+        };
+        let (objective, minimum) = (self.objective, &public.minimum);
+        let mut path = FairPath::new(&mut self.federation, objective, minimum, variance, OPTIMUM);
+        let one = |&lambda: &f64| {
+            let clock = Clock::start();
+            let mut trace = public.trace();
+            let fair = path.solve(lambda, |round, objective| {
+                trace.push(Trace::Fair { round, objective });
+                ControlFlow::Continue(())
+            });
+            let fair = fair.map_err(|error| explain(&error))?;
+            let (wall, cpu) = clock.stop();
+            Ok(Trained {
+                theta: fair.theta,
+                baseline: minimum.theta.clone(),
+                rounds: minimum.evaluations + fair.evaluations,
+                trace,
+                theorem: None,
+                spent: None,
+                signal_to_noise: None,
+                wall_seconds: begin.0 + wall,
+                cpu_seconds: begin.1.zip(cpu).map(|(begin, own)| begin + own),
+            })
+        };
+        Ok(lambdas.iter().map(one).collect())
+    }
+}
+
+impl Public {
+    /// As a trained model of its own.
+    pub(crate) fn trained(&self) -> Trained {
+        Trained {
+            theta: self.minimum.theta.clone(),
+            baseline: self.minimum.theta.clone(),
+            rounds: self.minimum.evaluations,
+            trace: self.trace(),
+            theorem: None,
+            spent: None,
+            signal_to_noise: None,
+            wall_seconds: self.wall_seconds,
+            cpu_seconds: self.cpu_seconds,
+        }
+    }
+
+    fn trace(&self) -> Vec<Trace> {
+        let evaluation = |&(round, loss): &(u32, f64)| Trace::Evaluation { round, loss };
+        self.trace.iter().map(evaluation).collect()
+    }
 }
 
 /// Trains the unconstrained model and, unless it is all that was asked for, the fair one.
@@ -56,75 +221,17 @@ pub(crate) fn run(
     holdings: Holdings,
     progress: &Progress,
 ) -> Result<Trained, Failure> {
-    let labels = schema.labels().len();
-    let notion = config.notion.resolve(labels, schema.favourable(), schema.strata().len());
-    let classes = schema.classes().len();
-    let objective = SteffleObjective { notion, classes, labels, sharpness: 1.0 };
-    let hash = schema.hash();
-    let agreement = Agreement {
-        run: run_id(&hash, config.seed),
-        schema: SchemaHash(hash),
-        model: model.clone(),
-        objective: Arc::new(objective),
-        seed: config.seed,
-        noise: config.noise(),
-    };
-    let mut federation = match holdings {
-        Holdings::Silos(silos) => Federation::of_silos(agreement, silos),
-        Holdings::Split { records, attributes } => {
-            Federation::split(agreement, records, attributes)
-        }
-    }
-    .map_err(|error| Failure::data("train::federation", error.to_string()))?;
-    let start = model.initial(&mut stream(config.seed, 0, Purpose::Initial, 0));
-
+    let mut ready = Ready::new(config, schema, model, holdings)?;
     progress.task("Training the unconstrained model");
-    let clock = Clock::start();
-    let mut evaluations = Vec::new();
-    let baseline = erm(&mut federation, start.clone(), OPTIMUM, |round, loss| {
-        evaluations.push(Trace::Evaluation { round, loss });
-        ControlFlow::Continue(())
-    })
-    .map_err(|error| Failure::data("train::failed", error.to_string()))?;
-    let Some(plan) = plan else {
-        let (wall_seconds, cpu_seconds) = clock.stop();
-        let theta = baseline.theta.clone();
-        return Ok(Trained {
-            theta,
-            baseline: baseline.theta,
-            rounds: baseline.evaluations,
-            trace: evaluations,
-            theorem: None,
-            spent: None,
-            signal_to_noise: None,
-            wall_seconds,
-            cpu_seconds,
-        });
-    };
-
+    let public = ready.unconstrained()?;
+    if let Some(release) = config.class_release(schema.classes().len())? {
+        progress.task("Training the fair model");
+        let mut path = ready.path(release, &public, &[config.lambda])?;
+        return path.pop().unwrap_or_else(|| Ok(public.trained()));
+    }
+    let Some(plan) = plan else { return Ok(public.trained()) };
     progress.steps("Training the fair model", plan.rounds() as usize);
-    let clock = Clock::start();
-    let start = match plan.settings().server {
-        Server::Plain => start.into(),
-        Server::Improved => Start::from(&baseline),
-    };
-    let outcome = train(plan, objective, &mut federation, start, |_| {
-        progress.step();
-        ControlFlow::Continue(())
-    })
-    .map_err(|error| explain(&error))?;
-    let (wall_seconds, cpu_seconds) = clock.stop();
-    Ok(Trained {
-        theta: outcome.theta,
-        baseline: baseline.theta,
-        rounds: outcome.rounds,
-        trace: outcome.trace.into_iter().map(Trace::Round).collect(),
-        theorem: outcome.theorem,
-        spent: outcome.spent.map(Mu::value),
-        signal_to_noise: outcome.signal_to_noise,
-        wall_seconds,
-        cpu_seconds,
-    })
+    ready.descend(plan, &public, || progress.step())
 }
 
 fn explain(error: &TrainError) -> Failure {

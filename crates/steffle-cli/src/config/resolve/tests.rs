@@ -56,7 +56,8 @@ fn settling_fills_in_what_depends_on_the_data() {
 #[test]
 fn settings_written_down_give_the_same_settings() {
     let place = std::env::temp_dir().join(format!("steffle-config-{}.toml", std::process::id()));
-    let lines: [&[&str]; 6] = [
+    let lines: [&[&str]; 7] = [
+        &["--method", "randomised-response", "--epsilon", "0.3", "--noise", "secure"],
         &["--mode", "paper", "--epsilon", "0.3", "--batch", "all", "--rounds", "7"],
         &["--method", "erm", "--data", "x.csv", "--label", "y", "--sensitive", "a"],
         &["--row-cap", "0.3", "--noise-shape", "isotropic", "--noise", "secure"],
