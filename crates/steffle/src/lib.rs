@@ -13,6 +13,7 @@ pub mod linear;
 pub mod metrics;
 pub mod model;
 pub mod noise;
+pub mod one_shot;
 pub mod protocol;
 pub mod randomness;
 pub mod record;

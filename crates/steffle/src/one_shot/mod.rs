@@ -1,0 +1,34 @@
+//! Release once, then train fair: one noisy, whitened sum of a silo's features by class.
+//!
+//! 1. [`Capped`]: the silo's Gram matrix, whitening and caps. Public: no `s`.
+//! 2. The message: per class, the sum of the capped features of its records, in integers, with
+//!    noise. This is the only use of `s` ([`crate::division::attributes`]).
+//! 3. [`decode`]: a model of P(s | x) fitted to the message, hence an estimate of every record's
+//!    class memberships. Post-processing.
+//! 4. Training on these memberships, for any number of lambdas, models and notions that the
+//!    features cover. Post-processing as well.
+//!
+//! With `local`, the default, a silo does 1 to 3 by itself and nothing of the size of the
+//! features squared leaves it.
+
+mod capped;
+pub mod decode;
+
+pub use capped::{Capped, mean_gram};
+
+/// Ridge of the whitening, on the schema's scaling: numbers of unit variance, levels 0 or 1.
+pub const GAMMA: f64 = 0.1;
+
+/// The quantile of the whitened lengths at which records are capped. Three quarters of the
+/// records attain the cap, so the noise is paid for by most of what is sent.
+pub const CAP_QUANTILE: f64 = 0.25;
+
+/// The decode's ridge, as a share of the noise variance. The whole variance, which a Gaussian
+/// prior would ask for, shrinks too much at small epsilon.
+pub const SHRINK: f64 = 0.1;
+
+/// The variance of a class membership that the decode assumes where it does not know better.
+pub const MEMBERSHIP_VARIANCE: f64 = 0.2;
+
+#[cfg(test)]
+mod tests;
