@@ -56,7 +56,7 @@ fn accounting_knows_no_model_data_file_or_clock() {
 #[test]
 fn only_the_attributes_division_reads_s() {
     assert_absent("steffle", &[".expose("], &["division/attributes/store.rs"]);
-    let division = ["store.rs", "division.rs", "response.rs"]
+    let division = ["store.rs", "division.rs", "features.rs", "response.rs"]
         .map(|file| format!("division/attributes/{file}"));
     let division = division.each_ref().map(String::as_str);
     assert_absent("steffle", &["attributes.classes()"], &division);

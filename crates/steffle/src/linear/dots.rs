@@ -1,34 +1,28 @@
 //! Dot products, one or several at a time.
 
-/// Lanes of a dot product: partial sums that do not wait for each other.
-const LANES: usize = 4;
+use crate::model::kernel::vector::four_dots;
 
-/// `a' b`; the shorter length counts.
+/// Lanes of a dot product: partial sums that do not wait for each other.
+const LANES: usize = 8;
+
+/// `a' b`; both have the same length.
 #[inline]
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    dots([a], b)[0]
+    let ((a_lanes, a_rest), (b_lanes, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_lanes.iter().zip(b_lanes) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
-/// `a' b` for several `a` at once, so that `b` is read once. All have the length of `b`.
+/// `a' b` for four `a` at once, so that `b` is read once. All have the length of `b`.
 #[inline]
-pub(super) fn dots<const N: usize>(many: [&[f64]; N], b: &[f64]) -> [f64; N] {
-    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
-    let lanes = many.map(|a| &a.as_chunks::<LANES>().0[..b_lanes.len()]);
-    let mut sums = [[0.0; LANES]; N];
-    for (at, b) in b_lanes.iter().enumerate() {
-        for (sums, lanes) in sums.iter_mut().zip(&lanes) {
-            for ((sum, a), b) in sums.iter_mut().zip(&lanes[at]).zip(b) {
-                *sum += a * b;
-            }
-        }
-    }
-    let rest = b.len() - b_rest.len();
-    let mut totals = [0.0; N];
-    for ((total, [p, q, r, s]), a) in totals.iter_mut().zip(sums).zip(many) {
-        *total = (p + q) + (r + s);
-        for (a, b) in a[rest..].iter().zip(b_rest) {
-            *total += a * b;
-        }
-    }
-    totals
+pub(super) fn dots(many: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
+    let mut sums = [0.0; 4];
+    four_dots(many, b, &mut sums);
+    sums
 }

@@ -128,27 +128,27 @@ impl Partial {
         );
     }
 
-    /// Numbers with numbers: dot products of columns.
+    /// Numbers with numbers: dot products of columns, four times eight of them while they are in
+    /// the first-level cache.
     fn add_numbers(&mut self, numeric: usize, len: usize) {
-        let column = |of: &'_ [f64], at: usize| -> std::ops::Range<usize> {
-            debug_assert!(at * CHUNK + len <= of.len());
-            at * CHUNK..at * CHUNK + len
-        };
-        for i in 0..numeric {
-            let own = &self.weighted[column(&self.weighted, i)];
-            let row = &mut self.pairs[i * self.size..][..i];
-            let of = |j: usize| &self.columns[column(&self.columns, j)];
-            let (fours, rest) = row.as_chunks_mut::<4>();
-            let left = fours.len() * 4;
-            for (at, four) in fours.iter_mut().enumerate() {
-                let at = at * 4;
-                let sums = dots([of(at), of(at + 1), of(at + 2), of(at + 3)], own);
-                four.iter_mut().zip(sums).for_each(|(slot, sum)| *slot += sum);
+        const ROWS: usize = 8;
+        let Self { pairs, squares, size, columns, weighted, .. } = self;
+        let column = |at: usize| &columns[at * CHUNK..][..len];
+        let own = |at: usize| &weighted[at * CHUNK..][..len];
+        for first in (0..numeric).step_by(ROWS) {
+            let rows = first..(first + ROWS).min(numeric);
+            for four in (0..rows.end).step_by(4) {
+                let columns =
+                    [four, four + 1, four + 2, four + 3].map(|j| column(j.min(numeric - 1)));
+                for i in rows.clone().filter(|&i| i > four) {
+                    let slots = &mut pairs[i * *size + four..][..(i - four).min(4)];
+                    let sums = dots(columns, own(i));
+                    slots.iter_mut().zip(sums).for_each(|(slot, sum)| *slot += sum);
+                }
             }
-            for (at, slot) in rest.iter_mut().enumerate() {
-                *slot += dot(of(left + at), own);
+            for i in rows {
+                squares[i] += dot(column(i), own(i));
             }
-            self.squares[i] += dot(of(i), own);
         }
     }
 

@@ -2,9 +2,13 @@
 
 use rayon::prelude::*;
 
+use super::dots::{dot, dots};
 use super::features::blocks;
 use super::{Cholesky, Features, NotPositive, Symmetric};
 use crate::record::Rows;
+
+/// Records that are measured together; a multiple of 4.
+const CHUNK: usize = 32;
 
 /// Bits of the largest entry of `B`.
 const BITS: i32 = 20;
@@ -149,14 +153,11 @@ impl Whitening {
         for cell in 0..features.cells() {
             let form = CellForm::new(self, features.width(), cell);
             let members = features.members(cell);
-            let own: Vec<f64> = members
-                .par_iter()
-                .with_min_len(1024)
-                .map_init(Vec::new, |entries, &record| {
-                    form.length(features.rows(), record as usize, entries)
-                })
+            let own: Vec<Vec<f64>> = members
+                .par_chunks(CHUNK)
+                .map(|chunk| form.lengths(features.rows(), chunk))
                 .collect();
-            for (&record, length) in members.iter().zip(own) {
+            for (&record, length) in members.iter().zip(own.into_iter().flatten()) {
                 lengths[record as usize] = length;
             }
         }
@@ -193,22 +194,60 @@ impl CellForm {
         Self { form, norms, roundoff: 2.0 * (whitening.size as f64 + 64.0) * ROUNDOFF }
     }
 
-    fn length(&self, rows: &Rows, record: usize, entries: &mut Vec<(usize, f64)>) -> f64 {
-        let layout = rows.layout();
-        entries.clear();
-        entries.extend(rows.numeric(record).iter().map(|&x| f64::from(x)).enumerate());
-        let levels = rows.codes(record).iter().filter(|&&code| code != layout.absent());
-        entries.extend(levels.map(|&code| (code as usize, 1.0)));
-        entries.push((layout.features, 1.0));
-        let (mut squared, mut size) = (0.0, 0.0);
-        for (at, &(i, x)) in entries.iter().enumerate() {
-            let row = self.form.row(i);
-            let mixed: f64 = entries[..at].iter().map(|&(j, y)| y * row[j]).sum();
-            squared += x * (2.0 * mixed + x * row[i]);
-            size += x.abs() * self.norms[i];
+    /// The lengths of a chunk of records: each row of the form is read once for all of them.
+    fn lengths(&self, rows: &Rows, chunk: &[u32]) -> Vec<f64> {
+        let numeric = rows.layout().numeric;
+        let mut numbers = vec![0.0; CHUNK * numeric];
+        for (numbers, &record) in numbers.chunks_exact_mut(numeric.max(1)).zip(chunk) {
+            let own = rows.numeric(record as usize);
+            numbers.iter_mut().zip(own).for_each(|(number, &x)| *number = f64::from(x));
         }
-        let count = entries.len() as f64;
-        let roundoff = self.roundoff + 2.0 * count * count * ROUNDOFF;
-        (squared + roundoff * size * size).max(0.0).sqrt() * (1.0 + 4.0 * f64::EPSILON)
+        let of = |at: usize| &numbers[at * numeric..][..numeric];
+        let (mut squares, mut sizes) = ([0.0; CHUNK], [0.0; CHUNK]);
+        for i in 0..numeric {
+            let row = &self.form.row(i)[..=i];
+            for first in (0..chunk.len()).step_by(4) {
+                let four = [first, first + 1, first + 2, first + 3].map(|at| &of(at)[..i]);
+                for (at, mixed) in (first..).zip(dots(four, &row[..i])) {
+                    let x = of(at)[i];
+                    squares[at] += x * (2.0 * mixed + x * row[i]);
+                    sizes[at] += x.abs() * self.norms[i];
+                }
+            }
+        }
+        let levels = chunk.iter().enumerate().map(|(at, &record)| {
+            let (squared, size, levels) = self.levels(rows, record as usize, of(at));
+            let (squared, size) = (squares[at] + squared, sizes[at] + size);
+            let count = (numeric + levels) as f64;
+            let roundoff = self.roundoff + 2.0 * count * count * ROUNDOFF;
+            (squared + roundoff * size * size).max(0.0).sqrt() * (1.0 + 4.0 * f64::EPSILON)
+        });
+        levels.collect()
+    }
+
+    /// What the levels of a record, the bias among them, add to the squared length and to the
+    /// size that bounds the rounding; and how many they are.
+    fn levels(&self, rows: &Rows, record: usize, numbers: &[f64]) -> (f64, f64, usize) {
+        let layout = rows.layout();
+        let codes = rows.codes(record);
+        let present = |upto: usize| {
+            let codes = codes[..upto].iter().copied();
+            codes.filter(|&code| code != layout.absent()).map(|code| code as usize)
+        };
+        let add = |upto: usize, i: usize| {
+            let row = self.form.row(i);
+            let pairs: f64 = present(upto).map(|j| row[j]).sum();
+            2.0 * (dot(&row[..numbers.len()], numbers) + pairs) + row[i]
+        };
+        let (mut squared, mut size, mut count) =
+            (add(codes.len(), layout.features), self.norms[layout.features], 1);
+        for (at, &code) in codes.iter().enumerate() {
+            if code != layout.absent() {
+                squared += add(at, code as usize);
+                size += self.norms[code as usize];
+                count += 1;
+            }
+        }
+        (squared, size, count)
     }
 }

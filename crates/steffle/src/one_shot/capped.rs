@@ -1,12 +1,16 @@
 //! Features made ready for a message: whitened, and capped so that every unit weighs at most 1.
 
-use crate::linear::{Features, Symmetric, Whitening, WhiteningError};
+use super::decode::Message;
+use super::{CAP_QUANTILE, GAMMA, OneShotError};
+use crate::linear::{Features, Symmetric, Whitening};
+use crate::record::GRID;
 
-use super::{CAP_QUANTILE, GAMMA};
-
-/// Coefficients are integers up to this: fine enough that truncating them is invisible, coarse
-/// enough that sums over 10^7 records stay exact.
+/// Coefficients are integers up to this: fine enough that truncating them is invisible. With very
+/// many records they are coarser, so that sums stay exact.
 const STEPS: f64 = 65_536.0;
+
+/// Most classes: room for a factor of this size is kept in exact sums.
+pub(crate) const CLASSES: usize = 64;
 
 /// A silo's features with the coefficient of each record in the message.
 ///
@@ -20,34 +24,34 @@ pub struct Capped<'a> {
     counts: Vec<f64>,
     bound: f64,
     cap: f64,
+    steps: f64,
 }
 
 impl<'a> Capped<'a> {
     /// With the features' own Gram matrix and cap. `units[i]` numbers the unit (person) that
-    /// record `i` belongs to, from 0 without gaps; `None` makes every record its own unit.
-    pub fn new(features: Features<'a>, units: Option<&[u32]>) -> Result<Self, WhiteningError> {
+    /// record `i` belongs to, from 0; `None` makes every record its own unit.
+    pub fn new(features: Features<'a>, units: Option<&[u32]>) -> Result<Self, OneShotError> {
         let gram = mean_gram(&features);
-        Self::with_gram(features, gram, units, None)
+        Self::with_gram(features, gram, units, |cap| cap)
     }
 
-    /// With an agreed Gram matrix (a mean of `f f'`) and, if given, an agreed cap in whitened
-    /// units; else the own quantile.
+    /// With an agreed Gram matrix (a mean of `f f'`); `agree` turns the own quantile of the
+    /// whitened lengths into the agreed cap.
     pub fn with_gram(
         features: Features<'a>,
         gram: Symmetric,
         units: Option<&[u32]>,
-        cap: Option<f64>,
-    ) -> Result<Self, WhiteningError> {
+        agree: impl FnOnce(f64) -> f64,
+    ) -> Result<Self, OneShotError> {
         let mut normal = gram.clone();
         normal.add_diagonal(GAMMA);
         let whitening = Whitening::new(gram, GAMMA)?;
         let lengths = unit_lengths(whitening.lengths(&features), units);
-        let cap = match cap {
-            Some(cap) => cap / whitening.grid(),
-            None => quantile(&lengths.by_unit, CAP_QUANTILE),
-        };
+        let own = quantile(&lengths.by_unit, CAP_QUANTILE);
+        let cap = agree(own * whitening.grid()) / whitening.grid();
+        let steps = steps(&features)?;
         let count = |length: f64| {
-            let count = (STEPS * (cap / length).min(1.0)).floor();
+            let count = (steps * (cap / length).min(1.0)).floor();
             // A length that is 0 belongs to a record without features, which says nothing.
             if length > 0.0 && count.is_finite() { count } else { 0.0 }
         };
@@ -55,7 +59,11 @@ impl<'a> Capped<'a> {
         let weights = counts.iter().zip(&lengths.by_record).map(|(count, length)| count * length);
         // One product and one maximum: a relative error of one unit roundoff, rounded up.
         let bound = weights.fold(0.0, f64::max) * (1.0 + 2.0 * f64::EPSILON);
-        Ok(Self { features, whitening, normal, counts, bound, cap })
+        if bound.is_finite() {
+            Ok(Self { features, whitening, normal, counts, bound, cap, steps })
+        } else {
+            Err(OneShotError::Range)
+        }
     }
 
     /// The features.
@@ -89,19 +97,42 @@ impl<'a> Capped<'a> {
         self.cap * self.whitening.grid()
     }
 
-    /// The factor of every record in units in which the longest weight is 1 and the whitening is
-    /// `(G + gamma I)^(-1/2)` up to a rotation.
+    /// The factor of every record in units in which a weight at the cap has length 1 and the
+    /// whitening is `(G + gamma I)^(-1/2)` up to a rotation.
     pub fn scales(&self) -> Vec<f64> {
-        let unit = self.bound * self.whitening.grid();
-        let scale = if unit > 0.0 { 1.0 / unit } else { 0.0 };
+        let scale = self.inverse_unit() / self.whitening.grid();
         self.counts.iter().map(|count| count * scale).collect()
     }
 
-    /// A released message, in units of [`Capped::bound`], back in the coordinates of the features.
-    pub fn unwhiten(&self, message: &mut [f64]) {
-        self.whitening.unwhiten(message);
-        message.iter_mut().for_each(|value| *value /= self.whitening.grid());
+    /// Released sums, `count_i f_i` over the records of a class, in the units of
+    /// [`Capped::scales`]. `deviation` is that of their noise in the coordinates of `B`.
+    pub fn message(&self, mut sums: Vec<Vec<f64>>, deviation: f64) -> Message {
+        let scale = self.inverse_unit() / self.whitening.grid();
+        sums.iter_mut().flatten().for_each(|value| *value *= scale);
+        Message { sums, variance: (deviation * self.inverse_unit()).powi(2) }
     }
+
+    /// One over what a weight at the cap counts in the coordinates of `B`.
+    fn inverse_unit(&self) -> f64 {
+        let unit = self.steps * self.cap;
+        if unit > 0.0 { 1.0 / unit } else { 0.0 }
+    }
+}
+
+/// The largest power of two that coefficients may be so that all sums of integers are exact.
+fn steps(features: &Features<'_>) -> Result<f64, OneShotError> {
+    let rows = features.rows();
+    let largest = |record: u32| {
+        let numbers = rows.numeric(record as usize).iter();
+        numbers.fold(1.0, |most: f64, &x| most.max(f64::from(x.abs())))
+    };
+    let members = (0..features.cells()).flat_map(|cell| features.members(cell));
+    // Two columns may name the same level, which then counts twice.
+    let columns = rows.layout().categorical.max(1) as f64;
+    let reach = members.map(|&record| largest(record)).sum::<f64>() * columns;
+    let room = GRID * 2_f64.powi(53) / (CLASSES as f64 * reach.max(1.0));
+    let steps = room.log2().floor().exp2().min(STEPS);
+    if steps >= 16.0 { Ok(steps) } else { Err(OneShotError::Range) }
 }
 
 /// `sum_i f_i f_i' / n` over the records that are in some cell.

@@ -14,7 +14,28 @@
 mod capped;
 pub mod decode;
 
+pub(crate) use capped::CLASSES;
 pub use capped::{Capped, mean_gram};
+
+use crate::linear::{NotPositive, WhiteningError};
+
+/// Why there is no one-shot release.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum OneShotError {
+    /// The features cannot be whitened.
+    #[error(transparent)]
+    Whitening(#[from] WhiteningError),
+    /// A matrix of the decode cannot be factored.
+    #[error("the released message cannot be decoded: {0}")]
+    Decode(#[from] NotPositive),
+    /// Numbers too large for exact sums.
+    #[error(
+        "the numeric columns are too large, or the records too many, for exact integer sums; \
+         scale the columns to about unit variance"
+    )]
+    Range,
+}
 
 /// Ridge of the whitening, on the schema's scaling: numbers of unit variance, levels 0 or 1.
 pub const GAMMA: f64 = 0.1;

@@ -58,24 +58,24 @@ fn message(
     variance: f64,
     random: &mut ChaCha8Rng,
 ) -> Message {
-    let scales = capped.scales();
+    let first = capped.counts().iter().position(|&count| count > 0.0).unwrap();
+    let unit = capped.counts()[first] / capped.scales()[first] / capped.whitening().grid();
+    let deviation = variance.sqrt() * unit;
     let sent = if classes == 2 { 1..2 } else { 0..classes };
     let sum = |class: usize| {
-        let own: Vec<f64> = s
-            .iter()
-            .zip(&scales)
-            .map(|(&s, scale)| if s == class { *scale } else { 0.0 })
-            .collect();
+        let own = s.iter().zip(capped.counts());
+        let own: Vec<f64> = own.map(|(&s, count)| if s == class { *count } else { 0.0 }).collect();
         let mut noise: Vec<f64> = (0..capped.features().size())
             .map(|_| {
                 let standard: f64 = StandardNormal.sample(random);
-                variance.sqrt() * standard
+                deviation * standard
             })
             .collect();
-        capped.unwhiten(&mut noise);
+        capped.whitening().unwhiten(&mut noise);
         capped.features().sum(&own).iter().zip(noise).map(|(sum, noise)| sum + noise).collect()
     };
-    Message { sums: sent.map(sum).collect(), variance }
+    let sums = sent.map(sum).collect();
+    capped.message(sums, deviation)
 }
 
 /// Mean distance between estimated and true memberships, over records and classes.

@@ -190,26 +190,12 @@ impl Encode for Handover {
             writer.f64s(slopes);
         }
         self.hidden.iter().for_each(|units| writer.f64s(units));
-        let layout = self.rows.layout();
-        [layout.numeric, layout.categorical, layout.features, self.rows.len()]
-            .iter()
-            .for_each(|&number| writer.u64(number as u64));
-        let (numeric, codes) = self.rows.parts();
-        writer.list(numeric, f32::to_le_bytes);
-        writer.list(codes, u32::to_le_bytes);
+        write_rows(&self.rows, writer);
     }
 }
 
 impl Decode for Handover {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let size = |reader: &mut Reader<'_>| {
-            let number = reader.u64()?;
-            // No table has 2^40 columns; a bound here keeps the products below from overflowing.
-            usize::try_from(number)
-                .ok()
-                .filter(|&size| size < 1 << 40)
-                .ok_or_else(|| CodecError::Shape(format!("a size of {number}")))
-        };
         let ids = reader.list(u64::from_le_bytes)?;
         let cells = reader.list(u16::from_le_bytes)?;
         let scores = reader.f64s()?;
@@ -228,14 +214,38 @@ impl Decode for Handover {
         for _ in 1..layers {
             hidden.push(reader.f64s()?);
         }
-        let (numeric, categorical) = (size(reader)?, size(reader)?);
-        let layout = Layout { numeric, categorical, features: size(reader)? };
-        let len = size(reader)?;
-        let (numeric, codes) = (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
-        let rows = Rows::new(layout, len, numeric, codes)
-            .map_err(|error| CodecError::Shape(error.to_string()))?;
+        let rows = read_rows(reader)?;
         let handover = Self { ids, cells, scores, caps, units, blocks, slopes, rows, hidden };
         handover.check()?;
         Ok(handover)
     }
+}
+
+/// Rows, layout first.
+pub(super) fn write_rows(rows: &Rows, writer: &mut Writer) {
+    let layout = rows.layout();
+    [layout.numeric, layout.categorical, layout.features, rows.len()]
+        .iter()
+        .for_each(|&number| writer.u64(number as u64));
+    let (numeric, codes) = rows.parts();
+    writer.list(numeric, f32::to_le_bytes);
+    writer.list(codes, u32::to_le_bytes);
+}
+
+/// What [`write_rows`] wrote.
+pub(super) fn read_rows(reader: &mut Reader<'_>) -> Result<Rows, CodecError> {
+    let (numeric, categorical) = (size(reader)?, size(reader)?);
+    let layout = Layout { numeric, categorical, features: size(reader)? };
+    let len = size(reader)?;
+    let (numeric, codes) = (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
+    Rows::new(layout, len, numeric, codes).map_err(|error| CodecError::Shape(error.to_string()))
+}
+
+/// A size; no table has 2^40 columns, and a bound keeps products of sizes from overflowing.
+fn size(reader: &mut Reader<'_>) -> Result<usize, CodecError> {
+    let number = reader.u64()?;
+    usize::try_from(number)
+        .ok()
+        .filter(|&size| size < 1 << 40)
+        .ok_or_else(|| CodecError::Shape(format!("a size of {number}")))
 }

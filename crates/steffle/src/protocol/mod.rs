@@ -6,6 +6,7 @@
 
 mod classes;
 mod codec;
+mod features;
 mod handover;
 mod imputed;
 mod message;
@@ -14,6 +15,7 @@ mod sums;
 
 pub use classes::{Classes, Units};
 pub use codec::{CodecError, Decode, Encode, Reader, Writer};
+pub use features::{FeatureRows, FeatureSums};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
 pub use message::{Envelope, Leg, Part, RunId, SchemaHash, VERSION, open, seal};

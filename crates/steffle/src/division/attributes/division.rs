@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::account::{Account, Charged, Refusal};
+use super::account::{Account, Charged, Cost, Refusal};
 use super::price::{Announced, Price, PriceError};
 use super::release::{Released, Reserved, Shape, Unreleased};
 use super::{Attributes, Combinations, Terms};
@@ -92,6 +92,16 @@ impl AttributesDivision {
     /// What it holds: for this module's own eyes.
     pub(super) fn attributes(&self) -> &Attributes {
         &self.attributes
+    }
+
+    /// Where it holds the record with this id, if it does.
+    pub(super) fn position(&self, id: u64) -> Option<usize> {
+        self.positions.get(&id).map(|&at| at as usize)
+    }
+
+    /// Takes a cost as spent; refuses what the budget does not cover.
+    pub(super) fn pay(&mut self, cost: Cost, charged: Charged) -> Result<(), Refusal> {
+        self.account.pay(cost, charged)
     }
 
     /// Sensitive classes the schema knows.

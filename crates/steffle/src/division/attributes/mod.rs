@@ -8,6 +8,7 @@
 mod account;
 mod combinations;
 mod division;
+mod features;
 mod price;
 mod release;
 mod response;
@@ -17,6 +18,7 @@ mod terms;
 pub use account::{Account, Charged, Cost, Refusal};
 pub use combinations::Combinations;
 pub use division::{AttributesDivision, AttributesDivisionError, Selection};
+pub use features::FeaturePrice;
 pub use price::{Announced, IntegerNoise, Lattice, Noise, Price, PriceError};
 pub use release::{Released, Reserved, Unreleased};
 pub use response::{

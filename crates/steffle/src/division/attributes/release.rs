@@ -216,7 +216,7 @@ impl Unreleased {
 
 impl IntegerNoise {
     /// The integer sum on the coarser grid, noise added, as a number.
-    fn add(&self, sum: i128, draw: i64) -> f64 {
+    pub(super) fn add(&self, sum: i128, draw: i64) -> f64 {
         let coarse = if self.shift > 0 {
             (sum + (1_i128 << (self.shift - 1))) >> self.shift
         } else {

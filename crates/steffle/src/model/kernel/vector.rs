@@ -68,6 +68,29 @@ vectorised! {
     }
 }
 
+vectorised! {
+    /// Adds `a' b` to each sum, for four `a` of the length of `b`, so that `b` is read once.
+    four_dots(many: [&[f64]; 4], b: &[f64], sums: &mut [f64; 4]) {
+        let (b_lanes, b_rest) = b.as_chunks::<4>();
+        let lanes = many.map(|a| &a.as_chunks::<4>().0[..b_lanes.len()]);
+        let mut partial = [[0.0; 4]; 4];
+        for (at, b) in b_lanes.iter().enumerate() {
+            for (partial, lanes) in partial.iter_mut().zip(&lanes) {
+                for ((sum, a), b) in partial.iter_mut().zip(&lanes[at]).zip(b) {
+                    *sum += a * b;
+                }
+            }
+        }
+        let rest = b.len() - b_rest.len();
+        for ((sum, [p, q, r, s]), a) in sums.iter_mut().zip(partial).zip(many) {
+            *sum += (p + q) + (r + s);
+            for (a, b) in a[rest..].iter().zip(b_rest) {
+                *sum += a * b;
+            }
+        }
+    }
+}
+
 /// `e^x` without branches, so that several can be computed at a time.
 ///
 /// `x = k ln 2 + r` with `|r| <= ln 2 / 2`; `e^r` by its Taylor polynomial of degree 13, whose

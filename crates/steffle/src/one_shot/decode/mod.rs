@@ -23,7 +23,7 @@ const LONGEST_STEP: f64 = 2.0;
 const SHORTEST_STEP: f64 = 1e-3;
 
 /// A message as it was released: per class (two classes: class 1 only), in the coordinates of the
-/// features and in units in which the longest weight of a unit is 1.
+/// features and in units in which a weight at the cap has length 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// `sum_i [s_i = r] scale_i f_i` plus noise.

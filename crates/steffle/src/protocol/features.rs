@@ -1,0 +1,104 @@
+//! The one-shot release where attributes are held elsewhere: rows out, noisy sums back.
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::handover::{read_rows, write_rows};
+use crate::division::NO_CELL;
+use crate::record::Rows;
+
+/// What a records silo sends to an attributes holder: the holder learns x.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureRows {
+    /// Record ids.
+    pub ids: Vec<u64>,
+    /// The encoded rows.
+    pub rows: Rows,
+    /// Cells in all.
+    pub cells: u16,
+    /// The cell of every record.
+    pub cell_of: Vec<u16>,
+    /// Which records are one unit, or none where every record is its own.
+    pub units: Vec<u32>,
+}
+
+/// Per class (two classes: class 1 only) `sum_i ([s_i = r] - 1/k) count_i f_i` plus noise, in the
+/// coordinates of the features. It is written from a
+/// [`Released`](crate::division::attributes::Released) value only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureSums {
+    /// One vector per class that is sent.
+    pub sums: Vec<Vec<f64>>,
+    /// Standard deviation of the noise in the coordinates of the whitening.
+    pub deviation: f64,
+}
+
+impl FeatureRows {
+    /// The unit of every record, where units are not records.
+    pub fn units(&self) -> Option<&[u32]> {
+        (!self.units.is_empty()).then_some(&self.units)
+    }
+
+    fn check(&self) -> Result<(), CodecError> {
+        let shape = |what: &str| Err(CodecError::Shape(what.to_owned()));
+        let count = self.ids.len();
+        let per_record = self.units.is_empty() || self.units.len() == count;
+        if self.rows.len() != count || self.cell_of.len() != count || !per_record {
+            return shape("ids, rows, cells and units differ in number");
+        }
+        if self.units.iter().any(|&unit| unit as usize >= count) {
+            return shape("a unit's number is not below the number of records");
+        }
+        if !self.cell_of.iter().all(|&cell| cell < self.cells || cell == NO_CELL) {
+            return shape("a record is in a cell that there is not");
+        }
+        let mut ids = self.ids.clone();
+        ids.sort_unstable();
+        if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            return shape("a record id stands twice");
+        }
+        Ok(())
+    }
+}
+
+impl Encode for FeatureRows {
+    fn encode(&self, writer: &mut Writer) {
+        writer.list(&self.ids, u64::to_le_bytes);
+        writer.u16(self.cells);
+        writer.list(&self.cell_of, u16::to_le_bytes);
+        writer.list(&self.units, u32::to_le_bytes);
+        write_rows(&self.rows, writer);
+    }
+}
+
+impl Decode for FeatureRows {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let ids = reader.list(u64::from_le_bytes)?;
+        let cells = reader.u16()?;
+        let cell_of = reader.list(u16::from_le_bytes)?;
+        let units = reader.list(u32::from_le_bytes)?;
+        let rows = Self { ids, rows: read_rows(reader)?, cells, cell_of, units };
+        rows.check()?;
+        Ok(rows)
+    }
+}
+
+impl FeatureSums {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.f64(self.deviation);
+        writer.u32(self.sums.len() as u32);
+        self.sums.iter().for_each(|sum| writer.f64s(sum));
+    }
+}
+
+impl Decode for FeatureSums {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let deviation = reader.f64()?;
+        let count = reader.u32()?;
+        let sums: Vec<Vec<f64>> =
+            (0..count).map(|_| reader.f64s()).collect::<Result<_, CodecError>>()?;
+        if sums.iter().flatten().chain([&deviation]).all(|number| number.is_finite()) {
+            Ok(Self { sums, deviation })
+        } else {
+            Err(CodecError::Shape("a number is not finite".to_owned()))
+        }
+    }
+}
