@@ -1,5 +1,9 @@
 //! The embedded driver: all nodes in one process, every message still encoded and decoded.
 
+mod one_shot;
+
+pub use one_shot::{OneShot, Pooling};
+
 use std::sync::Arc;
 
 use rayon::prelude::*;

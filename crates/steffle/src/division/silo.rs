@@ -6,6 +6,7 @@ use super::attributes::{
 };
 use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError};
 use crate::noise::NoiseSource;
+use crate::one_shot::OneShotError;
 use crate::protocol::{Batch, PrivateSums, PublicSums, Question};
 use crate::record::Attributes;
 
@@ -19,6 +20,9 @@ pub enum SiloError {
     /// The attributes division refuses.
     #[error(transparent)]
     Attributes(#[from] AttributesDivisionError),
+    /// There is no one-shot release.
+    #[error(transparent)]
+    OneShot(#[from] OneShotError),
 }
 
 /// Two divisions that hold the same records in the same order.
@@ -55,6 +59,11 @@ impl Silo {
     /// The attributes division.
     pub fn attributes(&mut self) -> &mut AttributesDivision {
         &mut self.attributes
+    }
+
+    /// Both divisions.
+    pub(crate) fn divisions(&mut self) -> (&mut RecordsDivision, &mut AttributesDivision) {
+        (&mut self.records, &mut self.attributes)
     }
 
     /// Gives the records division back.

@@ -3,11 +3,15 @@
 use super::decode::Message;
 use super::{CAP_QUANTILE, GAMMA, OneShotError};
 use crate::linear::{Features, Symmetric, Whitening};
+use crate::protocol::FeatureSums;
 use crate::record::GRID;
 
 /// Coefficients are integers up to this: fine enough that truncating them is invisible. With very
 /// many records they are coarser, so that sums stay exact.
 const STEPS: f64 = 65_536.0;
+
+/// Fewest records that a feature must have before its row of a Gram matrix may leave a silo.
+pub const FEWEST: usize = 5;
 
 /// Most classes: room for a factor of this size is kept in exact sums.
 pub(crate) const CLASSES: usize = 64;
@@ -112,6 +116,15 @@ impl<'a> Capped<'a> {
         Message { sums, variance: (deviation * self.inverse_unit()).powi(2) }
     }
 
+    /// What was released about each class, completed by the public sum that it was centred by.
+    pub fn completed(&self, released: &FeatureSums, classes: usize) -> Message {
+        let total = self.features.sum(&self.counts);
+        let complete = |sum: &Vec<f64>| {
+            sum.iter().zip(&total).map(|(sum, total)| sum + total / classes as f64).collect()
+        };
+        self.message(released.sums.iter().map(complete).collect(), released.deviation)
+    }
+
     /// One over what a weight at the cap counts in the coordinates of `B`.
     fn inverse_unit(&self) -> f64 {
         let unit = self.steps * self.cap;
@@ -139,6 +152,32 @@ fn steps(features: &Features<'_>) -> Result<f64, OneShotError> {
 pub fn mean_gram(features: &Features<'_>) -> Symmetric {
     let n = features.count().max(1) as f64;
     features.gram(&vec![1.0 / n; features.len()])
+}
+
+/// The first feature that fewer than [`FEWEST`] records of the silo have, if one does: its row of
+/// the Gram matrix could be copied from a record. A feature that nobody has shows nobody.
+pub fn rare_column(features: &Features<'_>) -> Option<OneShotError> {
+    let (rows, width) = (features.rows(), features.width());
+    let mut counts = vec![vec![0_usize; width + 1]; features.cells()];
+    for (cell, counts) in counts.iter_mut().enumerate() {
+        for &record in features.members(cell) {
+            let numbers = rows.numeric(record as usize);
+            for (count, &x) in counts.iter_mut().zip(numbers) {
+                *count += usize::from(x != 0.0);
+            }
+            rows.codes(record as usize).iter().for_each(|&code| counts[code as usize] += 1);
+        }
+    }
+    let total = |column: usize| counts.iter().map(|counts| counts[column]).sum::<usize>();
+    // Block 0 has all records, block c > 0 those of cell c.
+    let of = |cell: usize, column: usize| {
+        if cell == 0 { total(column) } else { counts[cell][column] }
+    };
+    (0..features.cells())
+        .flat_map(|cell| (0..width - 1).map(move |column| (cell, column)))
+        .map(|(cell, column)| (cell, column, of(cell, column)))
+        .find(|&(_, _, entries)| (1..FEWEST).contains(&entries))
+        .map(|(cell, column, entries)| OneShotError::RareColumn { column, cell, entries })
 }
 
 struct Lengths {

@@ -15,7 +15,7 @@ mod capped;
 pub mod decode;
 
 pub(crate) use capped::CLASSES;
-pub use capped::{Capped, mean_gram};
+pub use capped::{Capped, FEWEST, mean_gram, rare_column};
 
 use crate::linear::{NotPositive, WhiteningError};
 
@@ -35,6 +35,28 @@ pub enum OneShotError {
          scale the columns to about unit variance"
     )]
     Range,
+    /// The notion has no cell.
+    #[error("the notion none puts no record in a cell: there is nothing to release")]
+    NoCell,
+    /// A Gram matrix would show a record.
+    #[error(
+        "feature column {column}{} has {entries} non-zero entries in this silo; a pooled Gram \
+         matrix could show these records, so at least {FEWEST} are needed: pool under secure \
+         aggregation (--secure-aggregation), merge rare levels, or leave out --pool",
+        in_cell(*.cell)
+    )]
+    RareColumn {
+        /// Its number, from 0.
+        column: usize,
+        /// The cell whose block it is in; 0 for all records.
+        cell: usize,
+        /// Records that have it.
+        entries: usize,
+    },
+}
+
+fn in_cell(cell: usize) -> String {
+    if cell == 0 { String::new() } else { format!(" of cell {cell}") }
 }
 
 /// Ridge of the whitening, on the schema's scaling: numbers of unit variance, levels 0 or 1.

@@ -1,7 +1,7 @@
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::decode::{Message, Moments, decode, linear, memberships};
+use super::decode::{Message, Moments, decode, linear, straight_memberships};
 use super::*;
 use crate::linear::Features;
 use crate::randomness::{ChaCha8Rng, Purpose, stream};
@@ -154,18 +154,7 @@ fn memberships_of_a_known_model_are_recovered() {
             let message = message(&capped, &s, classes, variance, &mut random);
             let decoded = decode(&capped, &message).unwrap();
             let rule = linear(&Moments::new(&capped), &message).unwrap();
-            let mut straight = Vec::new();
-            let scales = capped.scales();
-            let scores: Vec<Vec<f64>> =
-                rule.weights.iter().map(|v| capped.features().scores(v)).collect();
-            for record in 0..20_000 {
-                let own: Vec<f64> = scores
-                    .iter()
-                    .zip(&rule.intercepts)
-                    .map(|(score, share)| share + scales[record] * score[record])
-                    .collect();
-                memberships(&own, &mut straight);
-            }
+            let straight = straight_memberships(&capped, &rule);
             assert!(alone > 0.13);
             let curved = distance(&decoded.memberships, &truth);
             assert!(curved < within, "{classes} {variance} {curved}");

@@ -2,6 +2,7 @@
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::handover::{read_rows, write_rows};
+use super::pooled::Agreed;
 use crate::division::NO_CELL;
 use crate::record::Rows;
 
@@ -18,6 +19,8 @@ pub struct FeatureRows {
     pub cell_of: Vec<u16>,
     /// Which records are one unit, or none where every record is its own.
     pub units: Vec<u32>,
+    /// The Gram matrix and cap that all silos agreed on; none where each silo has its own.
+    pub agreed: Option<Agreed>,
 }
 
 /// Per class (two classes: class 1 only) `sum_i ([s_i = r] - 1/k) count_i f_i` plus noise, in the
@@ -50,6 +53,10 @@ impl FeatureRows {
         if !self.cell_of.iter().all(|&cell| cell < self.cells || cell == NO_CELL) {
             return shape("a record is in a cell that there is not");
         }
+        let size = self.rows.layout().weights() * usize::from(self.cells);
+        if self.agreed.as_ref().is_some_and(|agreed| agreed.gram.size() != size) {
+            return shape("the agreed matrix is not of the size of the features");
+        }
         let mut ids = self.ids.clone();
         ids.sort_unstable();
         if ids.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -66,6 +73,8 @@ impl Encode for FeatureRows {
         writer.list(&self.cell_of, u16::to_le_bytes);
         writer.list(&self.units, u32::to_le_bytes);
         write_rows(&self.rows, writer);
+        writer.u8(u8::from(self.agreed.is_some()));
+        self.agreed.iter().for_each(|agreed| agreed.encode(writer));
     }
 }
 
@@ -75,13 +84,27 @@ impl Decode for FeatureRows {
         let cells = reader.u16()?;
         let cell_of = reader.list(u16::from_le_bytes)?;
         let units = reader.list(u32::from_le_bytes)?;
-        let rows = Self { ids, rows: read_rows(reader)?, cells, cell_of, units };
+        let rows = read_rows(reader)?;
+        let agreed = match reader.u8()? {
+            0 => None,
+            1 => Some(Agreed::decode(reader)?),
+            found => return Err(CodecError::Tag { what: "agreement", found }),
+        };
+        let rows = Self { ids, rows, cells, cell_of, units, agreed };
         rows.check()?;
         Ok(rows)
     }
 }
 
 impl FeatureSums {
+    /// Adds what another holder released about the same silo's records.
+    pub fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+        }
+        self.deviation = self.deviation.hypot(other.deviation);
+    }
+
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.f64(self.deviation);
         writer.u32(self.sums.len() as u32);

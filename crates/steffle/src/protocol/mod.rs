@@ -10,6 +10,7 @@ mod features;
 mod handover;
 mod imputed;
 mod message;
+mod pooled;
 mod question;
 mod sums;
 
@@ -19,6 +20,7 @@ pub use features::{FeatureRows, FeatureSums};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
 pub use message::{Envelope, Leg, Part, RunId, SchemaHash, VERSION, open, seal};
+pub use pooled::{Agreed, PooledSums};
 pub use question::{Batch, CellQuestion, Form, Question, QuestionError};
 pub use sums::{CellSums, PrivateSums, PublicSums};
 

@@ -2,6 +2,7 @@
 
 mod erm;
 mod fair;
+mod one_shot;
 mod plan;
 mod protect;
 mod run;
@@ -9,6 +10,7 @@ mod settings;
 
 pub use erm::{ErmOutcome, erm};
 pub use fair::{Fair, FairPath};
+pub use one_shot::OneShotTerms;
 pub use plan::{Plan, PlanError};
 pub use protect::{Claim, Protected};
 pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, train};

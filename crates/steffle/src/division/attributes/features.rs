@@ -132,7 +132,7 @@ impl AttributesDivision {
                 .zip(draws)
                 .map(|(class, draws)| {
                     let sum = class_sum(capped, &held, class, classes);
-                    noised(capped, sum, price.noise, draws, classes)
+                    noised(capped, &sum, price.noise, draws, classes)
                 })
                 .collect();
             let deviation = price.noise.map_or(0.0, |noise| noise.deviation() / classes as f64);
@@ -203,7 +203,7 @@ fn class_sum(capped: &Capped<'_>, held: &[u16], class: usize, classes: usize) ->
 /// Whitens, adds the noise, turns back: `sum_i ([s_i = r] - 1/k) count_i f_i` plus noise.
 fn noised(
     capped: &Capped<'_>,
-    sum: Vec<i128>,
+    sum: &[i128],
     noise: Option<IntegerNoise>,
     draws: &[i64],
     classes: usize,
@@ -213,7 +213,7 @@ fn noised(
         return sum.iter().map(|&sum| sum as f64 * GRID / k).collect();
     };
     // Sums below 2^53 times entries below 2^21, 4096 of them: it always fits.
-    let whitened = capped.whitening().whiten_exactly(&sum).unwrap_or_default();
+    let whitened = capped.whitening().whiten_exactly(sum).unwrap_or_default();
     let mut released: Vec<f64> =
         whitened.iter().zip(draws).map(|(&sum, &draw)| noise.add(sum, draw) / k).collect();
     capped.whitening().unwhiten(&mut released);

@@ -135,6 +135,11 @@ impl RecordsDivision {
         &self.records
     }
 
+    /// The cell of every record; `NO_CELL` for none.
+    pub(crate) fn cells(&self) -> &[u16] {
+        &self.cells
+    }
+
     /// The model all parties agreed on.
     pub fn model(&self) -> &dyn Classifier {
         self.model.as_ref()

@@ -11,7 +11,7 @@ mod linear;
 mod logistic;
 mod softmax;
 
-pub use linear::{linear, memberships};
+pub use linear::{linear, straight_memberships};
 
 use super::{Capped, MEMBERSHIP_VARIANCE, SHRINK};
 use crate::linear::{Cholesky, Features, NotPositive, Symmetric};
