@@ -1,7 +1,9 @@
 //! The embedded driver: all nodes in one process, every message still encoded and decoded.
 
+mod gap;
 mod one_shot;
 
+pub use gap::GapEstimate;
 pub use one_shot::{OneShot, Pooling};
 
 use std::sync::Arc;

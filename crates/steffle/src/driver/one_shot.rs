@@ -1,11 +1,11 @@
 //! A one-shot release over all nodes: what each sends, and what each silo makes of it.
 
-use super::{Courier, DriverError, Federation, Nodes, in_order, node};
+use super::{Courier, DriverError, Federation, Nodes, in_order, source};
 use crate::division::attributes::{AttributesDivision, AttributesDivisionError, Released};
 use crate::division::records::{Imputed, RecordsDivision};
 use crate::division::{Silo, SiloError, Who};
 use crate::linear::Features;
-use crate::noise::{NoiseKind, SimulatedNoise};
+use crate::noise::{NodeNoise, NoiseKind};
 use crate::one_shot::decode::{Message, Moments, Rule, decode, linear, straight_memberships};
 use crate::one_shot::{Capped, OneShotError, mean_gram, rare_column};
 use crate::protocol::{Agreed, FeatureRows, FeatureSums, Leg, Part, PooledSums, seal};
@@ -33,7 +33,12 @@ pub struct OneShot {
     /// Per records silo, or one for all that pool.
     messages: Vec<Message>,
     rules: Vec<Rule>,
+    /// The pooled moments, where there are any.
+    moments: Option<Moments>,
 }
+
+/// What a decode gives: messages, rules and, pooled, the moments.
+type Parts = (Vec<Message>, Vec<Rule>, Option<Moments>);
 
 impl OneShot {
     /// Where the noise came from; `None` is none at all.
@@ -60,6 +65,10 @@ impl OneShot {
         &self.messages
     }
 
+    pub(super) fn moments(&self) -> Option<&Moments> {
+        self.moments.as_ref()
+    }
+
     pub(super) fn agreed(&self) -> Option<&Agreed> {
         self.agreed.as_ref()
     }
@@ -76,11 +85,11 @@ impl Federation {
             Pooling::Pooled { secure_aggregation } => Some(self.agree(secure_aggregation)?),
         };
         let (sums, kind) = self.release_sums(agreed.as_ref())?;
-        let (messages, rules) = match &agreed {
+        let (messages, rules, moments) = match &agreed {
             None => self.decode_each(&sums)?,
             Some(agreed) => self.decode_pooled(&sums, agreed)?,
         };
-        Ok(OneShot { kind, pooling, agreed, messages, rules })
+        Ok(OneShot { kind, pooling, agreed, messages, rules, moments })
     }
 
     /// The Gram matrix and cap of all silos together.
@@ -122,7 +131,6 @@ impl Federation {
     ) -> Result<(Vec<FeatureSums>, Option<NoiseKind>), DriverError> {
         let courier = Courier { agreement: &self.agreement, round: 0 };
         let all = self.sizes.iter().sum();
-        let noise = |at: usize| SimulatedNoise::new(courier.agreement.seed, node(at), 0);
         match &mut self.nodes {
             Nodes::Silos(silos) => {
                 let release = |(at, silo): (usize, &mut Silo)| {
@@ -131,7 +139,7 @@ impl Federation {
                     let positions: Vec<u32> = (0..records.records().len() as u32).collect();
                     let who = Who::Positions(&positions);
                     let released = attributes
-                        .release_features(&[(&capped, who)], &mut noise(at))
+                        .release_features(&[(&capped, who)], &mut source(courier.agreement, at, 0)?)
                         .map_err(|error| refused(at, error))?;
                     sent(&courier, &released)
                 };
@@ -150,16 +158,18 @@ impl Federation {
                 let silos = records.len();
                 let answer = |(at, holder): (usize, &mut AttributesDivision)| {
                     let at = silos + at;
+                    let mut noise = source(courier.agreement, at, 0)?;
                     let rows = rows
                         .iter()
                         .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
                         .collect::<Result<Vec<FeatureRows>, _>>()?;
-                    let released = answer_features(holder, &rows, &mut noise(at)).map_err(
-                        |error| match error {
-                            HolderError::OneShot(error) => one_shot(at, error),
-                            HolderError::Refused(error) => refused(at, error),
-                        },
-                    )?;
+                    let released =
+                        answer_features(holder, &rows, &mut noise).map_err(
+                            |error| match error {
+                                HolderError::OneShot(error) => one_shot(at, error),
+                                HolderError::Refused(error) => refused(at, error),
+                            },
+                        )?;
                     sent(&courier, &released)
                 };
                 let holders = attributes.iter_mut().enumerate().collect();
@@ -179,10 +189,7 @@ impl Federation {
     }
 
     /// Every silo decodes its own message.
-    fn decode_each(
-        &mut self,
-        sums: &[FeatureSums],
-    ) -> Result<(Vec<Message>, Vec<Rule>), DriverError> {
+    fn decode_each(&mut self, sums: &[FeatureSums]) -> Result<Parts, DriverError> {
         let all = self.sizes.iter().sum();
         let classes = self.agreement.objective.classes();
         let work = |(at, division): (usize, &mut RecordsDivision)| {
@@ -196,7 +203,8 @@ impl Federation {
             take_in(at, division, classes, decoded.memberships)?;
             Ok((message, decoded.rule))
         };
-        Ok(in_order(self.nodes.records(), all, work)?.into_iter().unzip())
+        let (messages, rules) = in_order(self.nodes.records(), all, work)?.into_iter().unzip();
+        Ok((messages, rules, None))
     }
 
     /// Silos send moments and messages; one linear rule comes back.
@@ -204,7 +212,7 @@ impl Federation {
         &mut self,
         sums: &[FeatureSums],
         agreed: &Agreed,
-    ) -> Result<(Vec<Message>, Vec<Rule>), DriverError> {
+    ) -> Result<Parts, DriverError> {
         let courier = Courier { agreement: &self.agreement, round: 0 };
         let all = self.sizes.iter().sum();
         let classes = self.agreement.objective.classes();
@@ -230,7 +238,7 @@ impl Federation {
             take_in(at, division, classes, memberships)
         };
         in_order(self.nodes.records(), all, work)?;
-        Ok((vec![message], vec![rule]))
+        Ok((vec![message], vec![rule], Some(moments)))
     }
 }
 
@@ -286,7 +294,7 @@ enum HolderError {
 fn answer_features(
     holder: &mut AttributesDivision,
     rows: &[FeatureRows],
-    noise: &mut SimulatedNoise,
+    noise: &mut NodeNoise,
 ) -> Result<Vec<Released<FeatureSums>>, HolderError> {
     let mut ids: Vec<u64> = rows.iter().flat_map(|rows| rows.ids.iter().copied()).collect();
     ids.sort_unstable();

@@ -12,10 +12,12 @@
 //! features squared leaves it.
 
 mod capped;
+mod corrected;
 pub mod decode;
 
 pub(crate) use capped::CLASSES;
 pub use capped::{Capped, FEWEST, mean_gram, rare_column};
+pub use corrected::{Corrected, Correction};
 
 use crate::linear::{NotPositive, WhiteningError};
 

@@ -85,6 +85,11 @@ impl<'a> FairPath<'a> {
         Self { federation, objective, variance, tolerance, theta, curvature, seen }
     }
 
+    /// The federation that it trains on.
+    pub fn federation(&mut self) -> &mut Federation {
+        self.federation
+    }
+
     /// The optimum for `lambda`. `observe` sees (evaluations, value) and may end the work early.
     pub fn solve(
         &mut self,

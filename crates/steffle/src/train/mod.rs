@@ -10,7 +10,7 @@ mod settings;
 
 pub use erm::{ErmOutcome, erm};
 pub use fair::{Fair, FairPath};
-pub use one_shot::OneShotTerms;
+pub use one_shot::{OneShotTerms, Targeted, target_gap};
 pub use plan::{Plan, PlanError};
 pub use protect::{Claim, Protected};
 pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, train};

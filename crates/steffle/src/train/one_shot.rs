@@ -1,8 +1,79 @@
-//! The terms of a one-shot run: one release for the whole budget.
+//! The terms of a one-shot run, and the choice of lambda from its release.
+
+use std::ops::ControlFlow;
 
 use steffle_privacy::{Delta, Epsilon, Mu, PrivacyError, discrete};
 
+use super::{Fair, FairPath, TrainError};
 use crate::division::attributes::{Account, Share, Terms};
+use crate::driver::{GapEstimate, OneShot};
+
+/// The fair model for a target gap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Targeted {
+    /// The model.
+    pub fair: Fair,
+    /// The lambda that was chosen.
+    pub lambda: f64,
+    /// The gap of its decisions on the training records.
+    pub estimate: GapEstimate,
+    /// Whether that is at most the target; if not, the model is the one that came closest.
+    pub reached: bool,
+}
+
+/// The smallest lambda above 0 that is tried for a target gap.
+const FIRST_LAMBDA: f64 = 0.2;
+
+/// Each lambda is this many times the one before, up to about 2000.
+const FACTOR: f64 = 2.0;
+const LAMBDAS: u32 = 14;
+
+/// Times that the interval around the target is halved.
+const HALVINGS: u32 = 4;
+
+/// Takes the smallest lambda whose model has an estimated gap of at most `target`, by the release
+/// alone: nothing is asked of the attributes divisions again, so it costs no privacy. `observe`
+/// sees every lambda that was tried.
+pub fn target_gap(
+    path: &mut FairPath<'_>,
+    release: &OneShot,
+    target: f64,
+    mut observe: impl FnMut(f64, GapEstimate),
+) -> Result<Targeted, TrainError> {
+    let mut solve = |path: &mut FairPath<'_>, lambda: f64| -> Result<Targeted, TrainError> {
+        let fair = path.solve(lambda, |_, _| ControlFlow::Continue(()))?;
+        let estimate = path.federation().estimate_gap(release, &fair.theta)?;
+        observe(lambda, estimate);
+        Ok(Targeted { fair, lambda, estimate, reached: estimate.gap <= target })
+    };
+    let mut best = solve(path, 0.0)?;
+    if best.reached {
+        return Ok(best);
+    }
+    let (mut below, mut found) = (0.0, None);
+    for step in 0..LAMBDAS {
+        let next = solve(path, FIRST_LAMBDA * FACTOR.powf(f64::from(step)))?;
+        if next.reached {
+            found = Some(next);
+            break;
+        }
+        below = next.lambda;
+        if next.estimate.gap < best.estimate.gap {
+            best = next;
+        }
+    }
+    let Some(mut found) = found else { return Ok(best) };
+    for _ in 0..HALVINGS {
+        let middle = (below.max(FIRST_LAMBDA / FACTOR) * found.lambda).sqrt();
+        let next = solve(path, middle)?;
+        if next.reached {
+            found = next;
+        } else {
+            below = middle;
+        }
+    }
+    Ok(found)
+}
 
 /// What a one-shot run promises about the store of every attributes division.
 ///

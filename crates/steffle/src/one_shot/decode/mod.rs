@@ -78,7 +78,7 @@ impl Moments {
 
     /// Uses what is known of the sum over all classes: with more than two, the messages are
     /// projected on it. Every class's noise variance shrinks by `(k - 1) / k`.
-    fn project(&self, message: &Message) -> Message {
+    pub(super) fn project(&self, message: &Message) -> Message {
         let classes = message.sums.len();
         if classes < 2 {
             return message.clone();

@@ -1,0 +1,207 @@
+//! What a one-shot release tells about the gap of a model, and how well: post-processing, free.
+
+use super::one_shot::{capped, one_shot};
+use super::{DriverError, Federation, OneShot, in_order};
+use crate::division::records::RecordsDivision;
+use crate::metrics::decide;
+use crate::model::Point;
+use crate::one_shot::decode::Moments;
+use crate::one_shot::{Capped, Corrected, Correction};
+
+/// The gap of a model's decisions on the training records, estimated from a release.
+///
+/// It is no certificate: what the decisions owe to x beyond the released features is estimated by
+/// the decode, which shrinks where the noise is large (below epsilon 0.5 on data like Adult), and
+/// the standard error knows the noise of the release alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GapEstimate {
+    /// The largest difference of a decision's rate between two classes, over all cells.
+    pub gap: f64,
+    /// The standard deviation that the release's noise gives it.
+    pub standard_error: f64,
+}
+
+/// The decisions of one cell by class, `[class][label]`, and what the message needs to correct
+/// them.
+struct Cell {
+    records: f64,
+    /// Decisions, `[label]`.
+    rates: Vec<f64>,
+    /// Memberships, `[class]`.
+    masses: Vec<f64>,
+    /// `sum_i shat_ir (d_iu - mean d_u)`, `[class][label]`.
+    covariances: Vec<f64>,
+    /// `sum_i (d_iu - mean d_u) scale_i f_i`, one per label.
+    numbers: Vec<Vec<f64>>,
+    /// Variance of the noise of a class's sum, `[label]`.
+    variances: Vec<f64>,
+}
+
+impl Federation {
+    /// Estimates the gap of the decisions at `theta` on the training records.
+    pub fn estimate_gap(
+        &mut self,
+        release: &OneShot,
+        theta: &[f64],
+    ) -> Result<GapEstimate, DriverError> {
+        let all = self.sizes.iter().sum();
+        let classes = self.agreement.objective.classes();
+        let pooled = release.moments();
+        let work = |(at, division): (usize, &mut RecordsDivision)| {
+            let capped = capped(division, release.agreed()).map_err(|error| one_shot(at, error))?;
+            let expected = expected(division, &capped, classes);
+            let mut cells = cells(division, &capped, theta);
+            if pooled.is_none() {
+                // The silo's own message: nothing of the size of the features leaves it.
+                let moments = Moments::new(&capped);
+                let correction = Correction::new(&moments, &release.messages()[at])
+                    .map_err(|error| one_shot(at, error))?;
+                cells.iter_mut().for_each(|cell| cell.correct(&correction, &expected, classes));
+            }
+            Ok((cells, expected))
+        };
+        let mut silos = in_order(self.nodes.records(), all, work)?.into_iter();
+        let Some((mut total, mut expected)) = silos.next() else { return Err(DriverError::Empty) };
+        for (cells, own) in silos {
+            total.iter_mut().zip(&cells).for_each(|(total, own)| total.add(own, pooled.is_some()));
+            for (expected, own) in expected.iter_mut().zip(&own) {
+                expected.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            }
+        }
+        if let Some(moments) = pooled {
+            let correction = Correction::new(moments, &release.messages()[0])
+                .map_err(|error| one_shot(0, error))?;
+            total.iter_mut().for_each(|cell| cell.correct(&correction, &expected, classes));
+        }
+        let widest = total.iter().map(|cell| cell.widest(classes));
+        let none = GapEstimate { gap: 0.0, standard_error: 0.0 };
+        Ok(widest.fold(none, |widest, own| if own.gap >= widest.gap { own } else { widest }))
+    }
+}
+
+impl Cell {
+    /// Adds what the message says beyond the memberships.
+    fn correct(&mut self, correction: &Correction<'_>, expected: &[Vec<f64>], classes: usize) {
+        let labels = self.rates.len();
+        for (label, numbers) in self.numbers.iter().enumerate() {
+            let Corrected { additions, variance } = correction.of(numbers, expected);
+            if let [addition] = additions[..] {
+                self.covariances[label] -= addition;
+                self.covariances[labels + label] += addition;
+            } else {
+                for class in 0..classes {
+                    self.covariances[class * labels + label] += additions[class];
+                }
+            }
+            self.variances[label] = variance;
+        }
+    }
+
+    /// Adds another silo's records of the cell; `numbers` only where they pool.
+    fn add(&mut self, other: &Self, pooled: bool) {
+        let labels = self.rates.len();
+        let add = |mine: &mut [f64], theirs: &[f64]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+        };
+        // Covariances are about each silo's own mean: move both to the common one.
+        let records = self.records + other.records;
+        for label in 0..labels {
+            let mean = (self.records * self.rates[label] + other.records * other.rates[label])
+                / records.max(1.0);
+            for class in 0..self.masses.len() {
+                self.covariances[class * labels + label] += other.covariances
+                    [class * labels + label]
+                    + self.masses[class] * (self.rates[label] - mean)
+                    + other.masses[class] * (other.rates[label] - mean);
+            }
+            self.rates[label] = mean;
+        }
+        self.records = records;
+        add(&mut self.masses, &other.masses);
+        add(&mut self.variances, &other.variances);
+        if pooled {
+            self.numbers.iter_mut().zip(&other.numbers).for_each(|(mine, own)| add(mine, own));
+        }
+    }
+
+    /// The widest difference between two classes.
+    fn widest(&self, classes: usize) -> GapEstimate {
+        let labels = self.rates.len();
+        let rate = |class: usize, label: usize| {
+            self.covariances[class * labels + label] / self.masses[class]
+        };
+        let mut widest = GapEstimate { gap: 0.0, standard_error: 0.0 };
+        let pairs = (0..classes).flat_map(|r| (0..r).map(move |other| (r, other)));
+        for (r, other) in pairs.filter(|&(r, o)| self.masses[r] > 0.0 && self.masses[o] > 0.0) {
+            for label in 0..labels {
+                let gap = (rate(r, label) - rate(other, label)).abs();
+                if gap >= widest.gap {
+                    // The classes' noise sums to 0: it is correlated by -1 / (k - 1).
+                    let (a, b) = (1.0 / self.masses[r], 1.0 / self.masses[other]);
+                    let spread = a * a + b * b + 2.0 * a * b / (classes as f64 - 1.0).max(1.0);
+                    let standard_error = (self.variances[label] * spread).sqrt();
+                    widest = GapEstimate { gap, standard_error };
+                }
+            }
+        }
+        widest
+    }
+}
+
+/// `sum_i shat_ir scale_i f_i` of the classes that a message has.
+fn expected(division: &RecordsDivision, capped: &Capped<'_>, classes: usize) -> Vec<Vec<f64>> {
+    let scales = capped.scales();
+    let sent = if classes == 2 { 1..2 } else { 0..classes };
+    sent.map(|class| {
+        let own: Vec<f64> = match division.imputed() {
+            Some(imputed) => {
+                let own = (0..scales.len()).map(|record| imputed.of(record)[class]);
+                own.zip(&scales).map(|(membership, scale)| membership * scale).collect()
+            }
+            None => vec![0.0; scales.len()],
+        };
+        capped.features().sum(&own)
+    })
+    .collect()
+}
+
+fn cells(division: &RecordsDivision, capped: &Capped<'_>, theta: &[f64]) -> Vec<Cell> {
+    let (model, records) = (division.model(), division.records());
+    let probabilities = Point::new(model, theta).probabilities(records.rows());
+    let labels = model.labels();
+    let decisions = decide(&probabilities, labels);
+    let scales = capped.scales();
+    let classes = division.objective().classes();
+    let equal = vec![1.0 / classes as f64; classes];
+    let of = |record: usize| division.imputed().map_or(&equal[..], |imputed| imputed.of(record));
+    (0..capped.features().cells())
+        .map(|cell| {
+            let members = capped.features().members(cell);
+            let n = members.len() as f64;
+            let mut counts = vec![0.0; labels];
+            let mut masses = vec![0.0; classes];
+            for &record in members {
+                counts[usize::from(decisions[record as usize])] += 1.0;
+                let own = masses.iter_mut().zip(of(record as usize));
+                own.for_each(|(mass, membership)| *mass += membership);
+            }
+            let rates: Vec<f64> = counts.iter().map(|count| count / n.max(1.0)).collect();
+            let mut covariances = vec![0.0; classes * labels];
+            let mut numbers = Vec::with_capacity(labels);
+            for (label, rate) in rates.iter().enumerate() {
+                let mut centred = vec![0.0; scales.len()];
+                for &record in members {
+                    let record = record as usize;
+                    let decided = f64::from(u8::from(usize::from(decisions[record]) == label));
+                    centred[record] = (decided - rate) * scales[record];
+                    for (class, membership) in of(record).iter().enumerate() {
+                        covariances[class * labels + label] += membership * (decided - rate);
+                    }
+                }
+                numbers.push(capped.features().sum(&centred));
+            }
+            let variances = vec![0.0; labels];
+            Cell { records: n, rates, masses, covariances, numbers, variances }
+        })
+        .collect()
+}
