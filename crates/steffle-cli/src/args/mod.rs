@@ -2,6 +2,7 @@
 
 mod data;
 mod privacy;
+mod sweep;
 mod train;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ pub(crate) use privacy::{
     AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
     PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
 };
+pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};
 
 /// Trains one fair classifier across silos that may not share their records, and says exactly
@@ -41,6 +43,7 @@ pub(crate) struct GlobalArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Train(Box<TrainCommand>),
+    Sweep(Box<SweepCommand>),
     Predict(PredictArgs),
     Evaluate(EvaluateArgs),
     /// List, describe and partition data
@@ -104,6 +107,7 @@ const AFTER_HELP: &str = "\
 Examples:
   steffle train                                   Adult, 3 silos, demographic parity
   steffle train --data hiring.csv --label hired --sensitive gender --lambda 2
+  steffle sweep --method fermi --lambda 0.5,1,2,4 --seeds 5
   steffle predict runs/adult-1 applicants.csv
   steffle data describe credit-card
   steffle privacy explain --epsilon 1 --delta 1e-6

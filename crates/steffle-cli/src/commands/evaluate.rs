@@ -39,7 +39,8 @@ pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
     let bootstrap = Bootstrap { resamples: args.resamples as usize, seed: args.seed };
     let probabilities = run.probabilities(encoded.records.rows());
     let notion = &run.metadata.notion;
-    let report = judge(&run.schema, notion, &encoded.records, &groups, &probabilities, bootstrap)?;
+    let report =
+        judge(&run.schema, notion, &encoded.records, &groups, &probabilities, Some(bootstrap))?;
     drop(progress);
     let favourable = run.schema.favourable();
     let evaluation = Evaluation {

@@ -8,14 +8,15 @@ use steffle_data::{Groups, Schema};
 use crate::failure::Failure;
 use crate::ui::{Rows, number, with_interval};
 
-/// All metrics of probabilities for records whose groups are known.
+/// All metrics of probabilities for records whose groups are known, with intervals where a
+/// bootstrap is given.
 pub(crate) fn judge(
     schema: &Schema,
     notion: &NotionName,
     records: &Records,
     groups: &Groups,
     probabilities: &[f64],
-    bootstrap: Bootstrap,
+    bootstrap: Option<Bootstrap>,
 ) -> Result<Report, Failure> {
     let names = Names {
         labels: schema.labels().to_vec(),
@@ -27,7 +28,10 @@ pub(crate) fn judge(
         .and_then(|judged| judged.with_strata(&strata))
         .map_err(|error| Failure::data("data::metrics", error.to_string()))?;
     let notion = measured(notion, schema);
-    Ok(Report::with_intervals(&judged, notion, bootstrap))
+    Ok(match bootstrap {
+        Some(bootstrap) => Report::with_intervals(&judged, notion, bootstrap),
+        None => Report::new(&judged, notion),
+    })
 }
 
 /// The notion that chi-square is reported for: a run without one is measured by demographic

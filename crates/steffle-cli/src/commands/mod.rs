@@ -6,6 +6,7 @@ mod evaluate;
 mod judge;
 mod predict;
 mod privacy;
+mod sweep;
 mod train;
 
 pub(crate) use completions::completions;
@@ -13,4 +14,5 @@ pub(crate) use data::data;
 pub(crate) use evaluate::evaluate;
 pub(crate) use predict::predict;
 pub(crate) use privacy::privacy;
+pub(crate) use sweep::sweep;
 pub(crate) use train::{TrainReport, train};

@@ -57,6 +57,20 @@ impl Method {
     pub(crate) fn steps(self) -> bool {
         self == Self::Steffle
     }
+
+    /// Whether a setting means anything to the method.
+    pub(crate) fn takes(self, key: &str) -> bool {
+        let fairness = ["lambda", "surrogate-sharpness"];
+        let answers = ["epsilon", "noise"];
+        let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
+        let modes = ["mode", "delta", "row-cap", "noise-shape", "clip", "diameter"];
+        match self {
+            Self::Steffle => true,
+            Self::Erm if fairness.contains(&key) => false,
+            Self::Erm | Self::Fermi if answers.contains(&key) => false,
+            _ => !steps.contains(&key) && !modes.contains(&key),
+        }
+    }
 }
 
 choice! {
@@ -70,6 +84,19 @@ choice! {
         None = "none",
         /// That of Theorem 3.2.
         Paper = "paper",
+    }
+}
+
+impl Mode {
+    /// Whether a setting means anything in the mode.
+    pub(crate) fn takes(self, key: &str) -> bool {
+        let paper = ["clip", "diameter"].contains(&key);
+        let exact = ["row-cap", "noise-shape", "noise"].contains(&key);
+        match self {
+            Self::Exact | Self::Poisson => !paper,
+            Self::Paper => !exact && key != "server",
+            Self::None => !paper && !exact && !["epsilon", "delta"].contains(&key),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! From a data set's name or files to what every node of a run holds.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Records};
@@ -66,11 +68,33 @@ impl HeldOut {
     }
 }
 
+/// Tables that were read, by what they were read for: the runs of a sweep share them.
+#[derive(Default)]
+pub(crate) struct Tables(Mutex<HashMap<String, Arc<Dataset>>>);
+
+impl Tables {
+    /// The table of a source, read if nobody has read it yet.
+    fn get(&self, source: &Source, recipe: Recipe) -> Result<Arc<Dataset>, Failure> {
+        let key = format!("{source:?} {recipe:?}");
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = tables.get(&key) {
+            return Ok(data.clone());
+        }
+        let data = Arc::new(Dataset::new(source.read(&recipe)?, recipe)?);
+        tables.insert(key, data.clone());
+        Ok(data)
+    }
+}
+
 /// Loads what the configuration names.
-pub(crate) fn load(config: &TrainConfig, origins: &Origins) -> Result<Loaded, Failure> {
+pub(crate) fn load(
+    config: &TrainConfig,
+    origins: &Origins,
+    tables: &Tables,
+) -> Result<Loaded, Failure> {
     match config.data.as_deref().map(Path::new) {
         Some(path) if is_job(path) => load_files(Job::read(path)?, config, origins),
-        Some(name) => load_table(&name.to_string_lossy(), config, origins),
+        Some(name) => load_table(&name.to_string_lossy(), config, origins, tables),
         None => {
             let mut job = Job::new(Recipe::default());
             (job.records, job.attributes) = (config.records.clone(), config.attributes.clone());
@@ -90,24 +114,29 @@ fn meaning(
 }
 
 /// One table, cut here into silos.
-fn load_table(name: &str, config: &TrainConfig, origins: &Origins) -> Result<Loaded, Failure> {
+fn load_table(
+    name: &str,
+    config: &TrainConfig,
+    origins: &Origins,
+    tables: &Tables,
+) -> Result<Loaded, Failure> {
     let source = Source::parse(name, config.meaning.path.as_deref())?;
     exists(&source)?;
     let recipe = meaning(source.recipe(), config, origins)?;
-    let data = Dataset::new(source.read(&recipe)?, recipe)?;
+    let data = &*tables.get(&source, recipe)?;
     let seed = config.seed;
-    let rows = split(&data, config.validation, &mut stream(seed, 0, Purpose::Split, 0))?;
+    let rows = split(data, config.validation, &mut stream(seed, 0, Purpose::Split, 0))?;
     let random = &mut stream(seed, 0, Purpose::Partition, 0);
     let silos = config.silos.unwrap_or(1);
-    let silos = partition(&data, &rows.train, silos, config.heterogeneity, random)?;
+    let silos = partition(data, &rows.train, silos, config.heterogeneity, random)?;
 
-    let mut summary = Summary::of(&data, &[]);
+    let mut summary = Summary::of(data, &[]);
     for silo in &silos {
-        summary.merge(&Summary::of(&data, silo))?;
+        summary.merge(&Summary::of(data, silo))?;
     }
     let schema = Schema::from_summary(data.recipe(), &summary)?;
-    let records = |rows: &Vec<u32>| Ok(encode(&data, rows, &schema)?.records);
-    let sealed = |rows: &Vec<u32>| Ok(attributes(&data, rows, &schema)?);
+    let records = |rows: &Vec<u32>| Ok(encode(data, rows, &schema)?.records);
+    let sealed = |rows: &Vec<u32>| Ok(attributes(data, rows, &schema)?);
     let centralisation = config.centralisation.unwrap_or(Centralisation::Silos);
     let holdings = match centralisation {
         Centralisation::OneSilo | Centralisation::Silos => {
@@ -120,7 +149,7 @@ fn load_table(name: &str, config: &TrainConfig, origins: &Origins) -> Result<Loa
         },
         Centralisation::General(holders) => {
             let random = &mut stream(seed, 0, Purpose::AttributesCut, 0);
-            let cut = partition(&data, &rows.train, holders, 0.0, random)?;
+            let cut = partition(data, &rows.train, holders, 0.0, random)?;
             Holdings::Split {
                 records: silos.iter().map(records).collect::<Result<_, Failure>>()?,
                 attributes: cut.iter().map(sealed).collect::<Result<_, Failure>>()?,
@@ -128,11 +157,11 @@ fn load_table(name: &str, config: &TrainConfig, origins: &Origins) -> Result<Loa
         }
     };
     let validation = Some(&rows.validation).filter(|rows| !rows.is_empty());
-    let validation = validation.map(|rows| HeldOut::of(&data, rows, &schema)).transpose()?;
+    let validation = validation.map(|rows| HeldOut::of(data, rows, &schema)).transpose()?;
     Ok(Loaded {
         centralisation,
         holdings,
-        test: HeldOut::of(&data, &rows.test, &schema)?,
+        test: HeldOut::of(data, &rows.test, &schema)?,
         validation,
         dropped: data.dropped(),
         largest_unit: data.largest_unit(&rows.train),

@@ -7,6 +7,7 @@ mod report;
 mod run;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::ArgMatches;
@@ -15,15 +16,17 @@ use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
 use steffle_data::Schema;
 
-use self::load::{HeldOut, Loaded, load};
+pub(super) use self::load::Tables;
+use self::load::{HeldOut, Holdings, Loaded, load};
 use self::plan::Preview;
 use self::privacy::{PrivacyReport, privacy};
 use self::report::RowCounts;
 pub(crate) use self::report::TrainReport;
-use self::run::{Trained, run};
+pub(super) use self::run::Public;
+use self::run::{Ready, Trained, run};
 use super::judge::judge;
 use crate::args::TrainCommand;
-use crate::config::TrainConfig;
+use crate::config::{Centralisation, Origins, TrainConfig};
 use crate::failure::Failure;
 use crate::run_dir::{Contents, Destination, Metadata, hexadecimal, model_card};
 use crate::ui::{Output, Progress};
@@ -40,7 +43,7 @@ pub(crate) fn train(
     // Reserved first: a run that cannot be written down is not worth its time.
     let destination = if dry_run { None } else { Some(reserve()?) };
     let progress = Progress::start("Reading data");
-    let loaded = load(&config, &origins)?;
+    let loaded = load(&config, &origins, &Tables::default())?;
     let sizes = loaded.holdings.sizes();
     config.settle(loaded.schema.labels().len(), &sizes, loaded.centralisation);
     let prepared = Prepared::new(&config, &loaded, &sizes)?;
@@ -111,62 +114,137 @@ fn execute(
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let Loaded { schema, centralisation, holdings, test, validation, .. } = loaded;
-    let Prepared { model, plan, privacy, rows, silo_rows, warnings } = prepared;
-    let attributes_holders = holdings.attributes_holders();
-    let trained = run(config, plan.as_ref(), &schema, &model, holdings, progress)?;
+    let Prepared { model, plan, .. } = &prepared;
+    let (holdings, facts) = Facts::new(loaded, &prepared);
+    let schema = &facts.schema;
+    let trained = run(config, plan.as_ref(), schema, model, holdings, progress)?;
     progress.task("Measuring");
-    let measure = |held: &HeldOut, theta: &[f64]| -> Result<Report, Failure> {
-        let probabilities = Point::new(model.as_ref(), theta).probabilities(held.records.rows());
-        let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
-        let HeldOut { records, groups } = held;
-        judge(&schema, &config.notion, records, groups, &probabilities, bootstrap)
-    };
-    let Trained { theta, baseline, trace, .. } = &trained;
-    let mut warnings = warnings;
-    warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
-    let report = TrainReport {
-        method: config.method.to_string(),
-        mode: config.mode.to_string(),
-        data: config.data.clone().unwrap_or_else(|| config.name()),
-        model: config.model.as_ref().map_or_else(String::new, ToString::to_string),
-        notion: config.notion.to_string(),
-        centralisation: centralisation.to_string(),
-        features: schema.layout().features,
-        parameters: model.parameters(),
-        labels: schema.labels().to_vec(),
-        favourable: schema.labels()[usize::from(schema.favourable())].clone(),
-        rows,
-        silos: silo_rows.len(),
-        silo_rows,
-        attributes_holders,
-        lambda: config.lambda,
-        surrogate_sharpness: config.surrogate_sharpness,
-        rounds: trained.rounds,
-        seed: config.seed,
-        test: measure(&test, theta)?,
-        validation: validation.map(|held| measure(&held, theta)).transpose()?,
-        baseline: measure(&test, baseline)?,
-        privacy,
-        noise: trained.theorem,
-        spent_mu: trained.spent,
-        signal_to_noise: trained.signal_to_noise,
-        warnings,
-        cpu_seconds: trained.cpu_seconds,
-        wall_seconds: trained.wall_seconds,
-        run_dir: destination.path().to_path_buf(),
-    };
+    let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
+    let baseline = facts.measure(config, &facts.test, &trained.baseline, Some(bootstrap))?;
+    let report = facts.report(config, &trained, baseline, Some(bootstrap), destination.path())?;
+    let Trained { theta, trace, .. } = &trained;
     let config_text = toml(config)?;
     destination.write(&Contents {
-        metadata: &metadata(config, &report, &schema),
+        metadata: &metadata(config, &report, schema),
         theta,
-        schema: &schema,
+        schema,
         config: &config_text,
         metrics: &report,
         trace,
-        card: &model_card(&report, &schema, &config_text),
+        card: &model_card(&report, schema, &config_text),
     })?;
     Ok(report)
+}
+
+/// All that a report needs besides the trained model.
+struct Facts<'a> {
+    prepared: &'a Prepared,
+    schema: Schema,
+    centralisation: Centralisation,
+    attributes_holders: usize,
+    test: HeldOut,
+    validation: Option<HeldOut>,
+}
+
+impl<'a> Facts<'a> {
+    /// Parts what nodes hold from what is known about it.
+    fn new(loaded: Loaded, prepared: &'a Prepared) -> (Holdings, Self) {
+        let Loaded { schema, centralisation, holdings, test, validation, .. } = loaded;
+        let attributes_holders = holdings.attributes_holders();
+        let facts = Self { prepared, schema, centralisation, attributes_holders, test, validation };
+        (holdings, facts)
+    }
+
+    /// The metrics of a model on held-out rows.
+    fn measure(
+        &self,
+        config: &TrainConfig,
+        held: &HeldOut,
+        theta: &[f64],
+        bootstrap: Option<Bootstrap>,
+    ) -> Result<Report, Failure> {
+        let HeldOut { records, groups } = held;
+        let probabilities =
+            Point::new(self.prepared.model.as_ref(), theta).probabilities(records.rows());
+        judge(&self.schema, &config.notion, records, groups, &probabilities, bootstrap)
+    }
+
+    fn report(
+        &self,
+        config: &TrainConfig,
+        trained: &Trained,
+        baseline: Report,
+        bootstrap: Option<Bootstrap>,
+        run_dir: &Path,
+    ) -> Result<TrainReport, Failure> {
+        let Self { prepared, schema, .. } = self;
+        let measure = |held: &HeldOut| self.measure(config, held, &trained.theta, bootstrap);
+        let mut warnings = prepared.warnings.clone();
+        warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
+        Ok(TrainReport {
+            method: config.method.to_string(),
+            mode: config.mode.to_string(),
+            data: config.data.clone().unwrap_or_else(|| config.name()),
+            model: config.model.as_ref().map_or_else(String::new, ToString::to_string),
+            notion: config.notion.to_string(),
+            centralisation: self.centralisation.to_string(),
+            features: schema.layout().features,
+            parameters: prepared.model.parameters(),
+            labels: schema.labels().to_vec(),
+            favourable: schema.labels()[usize::from(schema.favourable())].clone(),
+            rows: prepared.rows.clone(),
+            silos: prepared.silo_rows.len(),
+            silo_rows: prepared.silo_rows.clone(),
+            attributes_holders: self.attributes_holders,
+            lambda: config.lambda,
+            surrogate_sharpness: config.surrogate_sharpness,
+            rounds: trained.rounds,
+            seed: config.seed,
+            test: measure(&self.test)?,
+            validation: self.validation.as_ref().map(measure).transpose()?,
+            baseline,
+            privacy: prepared.privacy.clone(),
+            noise: trained.theorem,
+            spent_mu: trained.spent,
+            signal_to_noise: trained.signal_to_noise,
+            warnings,
+            cpu_seconds: trained.cpu_seconds,
+            wall_seconds: trained.wall_seconds,
+            run_dir: run_dir.to_path_buf(),
+        })
+    }
+}
+
+/// Runs that differ in lambda alone, for a sweep: their data is loaded once, and what they have in
+/// common is computed once. `public` gives the unconstrained model, or has it computed and keeps
+/// it for others. The outcomes are in the order of `lambdas`.
+pub(super) fn train_family(
+    mut config: TrainConfig,
+    origins: &Origins,
+    lambdas: &[f64],
+    tables: &Tables,
+    public: impl FnOnce(&mut dyn FnMut() -> Result<Public, Failure>) -> Result<Arc<Public>, Failure>,
+    run_dir: &Path,
+) -> Result<Vec<Result<TrainReport, Failure>>, Failure> {
+    let loaded = load(&config, origins, tables)?;
+    let sizes = loaded.holdings.sizes();
+    config.settle(loaded.schema.labels().len(), &sizes, loaded.centralisation);
+    let prepared = Prepared::new(&config, &loaded, &sizes)?;
+    let (holdings, facts) = Facts::new(loaded, &prepared);
+    let mut ready = Ready::new(&config, &facts.schema, &prepared.model, holdings)?;
+    let public = public(&mut || ready.unconstrained())?;
+    let baseline = facts.measure(&config, &facts.test, &public.minimum.theta, None)?;
+    let release = config.class_release(facts.schema.classes().len())?;
+    let trained = match (release, &prepared.plan) {
+        (Some(release), _) => ready.path(release, &public, lambdas)?,
+        (None, Some(plan)) => vec![ready.descend(plan, &public, || {})],
+        (None, None) => vec![Ok(public.trained())],
+    };
+    let report = |(trained, &lambda): (Result<Trained, Failure>, &f64)| {
+        let config = TrainConfig { lambda, ..config.clone() };
+        facts.report(&config, &trained?, baseline.clone(), None, run_dir)
+    };
+    Ok(trained.into_iter().zip(lambdas).map(report).collect())
 }
 
 fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Metadata {

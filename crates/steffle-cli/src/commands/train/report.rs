@@ -49,7 +49,7 @@ pub(crate) struct TrainReport {
 }
 
 /// Rows by use.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct RowCounts {
     pub(crate) train: usize,
     pub(crate) validation: usize,

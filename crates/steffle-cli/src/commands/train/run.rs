@@ -267,10 +267,18 @@ impl Clock {
     }
 }
 
+/// Of this process or, where a run has one thread to itself because others run beside it, of this
+/// thread.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems do not tell")]
 fn processor_seconds() -> Option<f64> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let alone = rayon::current_thread_index().is_some() && rayon::current_num_threads() == 1;
+    let clock = if alone {
+        rustix::time::ClockId::ThreadCPUTime
+    } else {
+        rustix::time::ClockId::ProcessCPUTime
+    };
+    let time = rustix::time::clock_gettime(clock);
     Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 

@@ -1,0 +1,159 @@
+//! `steffle sweep`: a grid of runs, and the trade-off they reach.
+
+mod grid;
+mod results;
+mod table;
+mod trade_off;
+mod work;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use self::grid::{Run, runs};
+use self::results::Results;
+use self::table::TradeOffs;
+use self::work::work;
+use crate::args::SweepCommand;
+use crate::failure::Failure;
+use crate::staged::Staged;
+use crate::ui::{Output, Progress};
+
+/// Where default directories are.
+const SWEEPS: &str = "sweeps";
+
+pub(crate) fn sweep(command: &SweepCommand, output: Output) -> Result<(), Failure> {
+    check(command)?;
+    let runs = runs(command)?;
+    if command.dry_run {
+        return preview(&runs, output);
+    }
+    let directory = command.out.clone().unwrap_or_else(|| usual_directory(&runs));
+    let lines = run_all(&runs, threads(command), &directory, output)?;
+    let failed: Vec<&Value> = lines.iter().filter(|line| line.get("error").is_some()).collect();
+    let trade_offs = TradeOffs::new(&runs, &lines, &command.at, command.violation.as_deref());
+    trade_offs.write(&directory)?;
+    let text = trade_offs.text(output) + &format!("Results: {}\n", directory.display());
+    if output.json() {
+        eprint!("{text}");
+    } else {
+        output.result(&Value::Null, &text)?;
+    }
+    match failed.first() {
+        None => Ok(()),
+        Some(first) => {
+            let message = format!(
+                "{} of {} runs failed; the first: {} ({})",
+                failed.len(),
+                runs.len(),
+                first["error"]["message"].as_str().unwrap_or_default(),
+                first["settings"]
+            );
+            let help = "the other runs are complete; the same command tries the failed ones again";
+            Err(Failure::data("sweep::failed_runs", message).help(help))
+        }
+    }
+}
+
+/// Runs what has not ended well before and prints, with `--json`, one line per run in the order of
+/// the grid. Returns the lines of all runs in that order.
+pub(crate) fn run_all(
+    runs: &[Run],
+    threads: usize,
+    directory: &Path,
+    output: Output,
+) -> Result<Vec<Value>, Failure> {
+    let mut results = Results::open(directory)?;
+    let mut lines: Vec<Option<Value>> =
+        runs.iter().map(|run| results.done(&run.key()).cloned()).collect();
+    let wanted: BTreeSet<usize> = (0..runs.len()).filter(|&at| lines[at].is_none()).collect();
+    let progress = Progress::start("Sweeping");
+    progress.steps("Sweeping", wanted.len());
+    let mut printed = 0;
+    let mut print = |lines: &[Option<Value>]| {
+        while let Some(Some(line)) = lines.get(printed) {
+            if output.json() {
+                output.result(line, "")?;
+            }
+            printed += 1;
+        }
+        Ok(())
+    };
+    print(&lines)?;
+    work(
+        runs,
+        |place| wanted.contains(&place),
+        threads,
+        directory,
+        |ended| {
+            let new: Vec<Value> = ended.iter().map(|(_, line)| line.clone()).collect();
+            results.append(&new)?;
+            for (place, line) in ended {
+                lines[place] = Some(line);
+                progress.step();
+            }
+            print(&lines)
+        },
+    )?;
+    drop(progress);
+    let missing = || Failure::bug("a run of the sweep did not end");
+    lines.into_iter().collect::<Option<_>>().ok_or_else(missing)
+}
+
+fn check(command: &SweepCommand) -> Result<(), Failure> {
+    let refuse = |key: &str, given: String, allowed: &str| {
+        let message = format!("--{key} {given} is refused: it must be {allowed}");
+        Err(Failure::usage(&format!("config::{key}"), message))
+    };
+    if let Some(wrong) = command.at.iter().find(|at| !at.is_finite()) {
+        return refuse("at", wrong.to_string(), "finite numbers");
+    }
+    match command.threads {
+        Some(threads @ (0 | 1025..)) => {
+            refuse("threads", threads.to_string(), "a whole number from 1 to 1024")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn threads(command: &SweepCommand) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    command.threads.unwrap_or_else(cores)
+}
+
+/// The same for the same grid, so that the same command goes on where it was.
+fn usual_directory(runs: &[Run]) -> PathBuf {
+    // FNV-1a: stable, and nobody attacks it here.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in runs.iter().flat_map(|run| run.key().to_string().into_bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let name = runs.first().map_or_else(String::new, |run| run.config.name());
+    Path::new(SWEEPS).join(format!("{name}-{:08x}", hash >> 32))
+}
+
+fn preview(runs: &[Run], output: Output) -> Result<(), Failure> {
+    let configs: Vec<Value> = runs.iter().map(Run::key).collect();
+    let plan = json!({
+        "dry_run": true,
+        "runs": configs,
+        "directory": usual_directory(runs),
+    });
+    let mut text = format!("{} runs (nothing was computed)\n", runs.len());
+    for run in runs {
+        text += &format!("{}\n", Value::Object(run.varying.clone()));
+    }
+    output.result(&plan, &text)
+}
+
+/// Puts a file in its place in one step.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    use std::io::Write as _;
+
+    let (staged, mut file) = Staged::file(path)?;
+    file.write_all(text.as_bytes()).map_err(|error| Failure::at(path, &error))?;
+    drop(file);
+    staged.commit()
+}
