@@ -220,8 +220,8 @@ impl TrainConfig {
     /// Where the noise comes from.
     pub(crate) fn noise(&self) -> NoiseKind {
         let noise = match (self.privacy, self.response) {
-            (_, Some(Response { noise, .. })) => noise,
-            (Some(Privacy { bounds: Bounds::Exact { noise, .. }, .. }), _) => noise,
+            (_, Some(Response { noise, .. }))
+            | (Some(Privacy { bounds: Bounds::Exact { noise, .. }, .. }), _) => noise,
             _ => NoiseOrigin::Simulated,
         };
         match noise {

@@ -7,7 +7,7 @@ use crate::harness::{Place, columns, people};
 /// Records of the three silos.
 const CUTS: [std::ops::Range<u64>; 3] = [0..60, 60..210, 210..300];
 
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 20] = [
     "--label",
     "label",
     "--sensitive",

@@ -1,8 +1,9 @@
 use crate::harness::Place;
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 15] = [
     &[],
     &["train"],
+    &["sweep"],
     &["predict"],
     &["evaluate"],
     &["data"],

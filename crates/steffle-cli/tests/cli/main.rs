@@ -15,4 +15,5 @@ mod predict;
 mod privacy;
 mod released;
 mod run_directory;
+mod sweep;
 mod train;

@@ -71,7 +71,10 @@ impl Results {
 
     /// Writes the lines of runs that have ended, all at once.
     pub(crate) fn append(&mut self, lines: &[Value]) -> Result<(), Failure> {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let mut text = String::new();
+        for line in lines {
+            text += &format!("{line}\n");
+        }
         self.file
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data())

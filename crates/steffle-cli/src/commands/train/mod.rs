@@ -51,7 +51,7 @@ pub(crate) fn train(
         drop(progress);
         return show_plan(&config, &loaded, &prepared, output);
     };
-    let report = execute(&config, loaded, prepared, destination, &progress)?;
+    let report = execute(&config, loaded, &prepared, destination, &progress)?;
     drop(progress);
     output.result(&report, &report.text(output))
 }
@@ -110,12 +110,12 @@ fn show_plan(
 fn execute(
     config: &TrainConfig,
     loaded: Loaded,
-    prepared: Prepared,
+    prepared: &Prepared,
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let Prepared { model, plan, .. } = &prepared;
-    let (holdings, facts) = Facts::new(loaded, &prepared);
+    let Prepared { model, plan, .. } = prepared;
+    let (holdings, facts) = Facts::new(loaded, prepared);
     let schema = &facts.schema;
     let trained = run(config, plan.as_ref(), schema, model, holdings, progress)?;
     progress.task("Measuring");
