@@ -58,6 +58,11 @@ impl Method {
         self == Self::Steffle
     }
 
+    /// Whether models for several lambdas come from one release, each found from the one before.
+    pub(crate) fn has_path(self) -> bool {
+        matches!(self, Self::Fermi | Self::RandomisedResponse)
+    }
+
     /// Whether a setting means anything to the method.
     pub(crate) fn takes(self, key: &str) -> bool {
         let fairness = ["lambda", "surrogate-sharpness"];

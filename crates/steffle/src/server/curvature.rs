@@ -97,6 +97,11 @@ impl CurvaturePair {
         positive.then(|| Self { step, change, inverse: 1.0 / curvature })
     }
 
+    /// The length of a step.
+    pub(super) fn parameters(&self) -> usize {
+        self.step.len()
+    }
+
     /// The multiple of the identity that fits this pair best.
     pub fn scale(&self) -> f64 {
         1.0 / (self.inverse * dot(&self.change, &self.change))

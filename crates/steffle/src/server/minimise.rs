@@ -31,9 +31,12 @@ pub struct Minimum {
     pub curvature: InverseHessian,
 }
 
-/// Steps that are remembered. More cost little beside an evaluation, and a solve of up to this
-/// many steps is then full BFGS.
-const MEMORY: usize = 100;
+/// Steps that are remembered for `parameters` parameters. More cost little beside an evaluation,
+/// and a solve of up to this many steps is then full BFGS; but no more than about 64 MB of them
+/// unless ten take more.
+pub(crate) fn memory(parameters: usize) -> usize {
+    (4_000_000 / parameters.max(1)).clamp(10, 100)
+}
 
 /// Minimises `evaluate`, which returns a value and a gradient. `observe` sees every accepted
 /// point and may stop the work; an error of `evaluate` is passed on.
@@ -129,7 +132,7 @@ impl Memory {
             self.estimate.rescale(pair.scale());
         }
         let first = self.known.unwrap_or(0);
-        if self.estimate.layers() - first == MEMORY {
+        if self.estimate.layers() - first == memory(pair.parameters()) {
             self.estimate.remove(first);
         }
         self.estimate.push_pair(pair);

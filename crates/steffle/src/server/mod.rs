@@ -10,6 +10,7 @@ mod problem;
 pub use aggregate::{Aggregate, AggregateCell};
 pub use curvature::{CurvaturePair, InverseHessian};
 pub use descent_ascent::{DescentAscent, Rates};
+pub(crate) use minimise::memory;
 pub use minimise::{Minimum, Tolerance, minimise, minimise_from};
 pub use output::{Output, OutputError, Returned};
 pub use problem::Problem;

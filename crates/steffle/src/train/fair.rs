@@ -14,7 +14,7 @@ use super::TrainError;
 use crate::driver::Federation;
 use crate::fairness::{ClassWeights, closed_form, divergence};
 use crate::protocol::{CellQuestion, ImputedCell, ImputedQuestion};
-use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, minimise_from};
+use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
 use crate::steffle::{RIDGE, SteffleObjective};
 
 /// A fair model for one lambda.
@@ -44,9 +44,6 @@ pub struct FairPath<'a> {
     /// The loss's again, from the steps of the path.
     seen: VecDeque<CurvaturePair>,
 }
-
-/// Pairs that are kept along a path.
-const MEMORY: usize = 100;
 
 /// The objective's two parts at one theta.
 #[derive(Debug, Clone)]
@@ -131,7 +128,7 @@ impl<'a> FairPath<'a> {
             difference(&before.theta, &after.theta),
             difference(&before.loss_gradient, &after.loss_gradient),
         ));
-        if self.seen.len() > MEMORY {
+        if self.seen.len() > memory(after.theta.len()) {
             self.seen.pop_front();
         }
     }

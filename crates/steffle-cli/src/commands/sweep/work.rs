@@ -83,11 +83,10 @@ fn families(runs: &[Run]) -> (Vec<Family<'_>>, Vec<Base>) {
     for (place, run) in runs.iter().enumerate() {
         let next = bases.len();
         let base = *bases.entry(base_key(&run.config)).or_insert(next);
-        let key = match run.config.method {
-            Method::Fermi | Method::RandomisedResponse => {
-                json!(TrainConfig { lambda: 0.0, ..run.config.clone() }).to_string()
-            }
-            Method::Steffle | Method::Erm => place.to_string(),
+        let key = if run.config.method.has_path() {
+            json!(TrainConfig { lambda: 0.0, ..run.config.clone() }).to_string()
+        } else {
+            place.to_string()
         };
         let family = *places.entry(key).or_insert_with(|| {
             families.push(Family { runs: Vec::new(), base });

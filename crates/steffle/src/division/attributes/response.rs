@@ -30,8 +30,8 @@ pub enum ClassRelease {
 /// missing s each class owns the floor or the ceiling of `2^64 / k`, call it `M`.
 /// [`RandomisedResponse::new`] rounds `B` up, so `B >= 2^64 / (e^eps + k - 1)`, which is
 /// `A <= e^eps B`. It also keeps `B <= 2^64 / k`, hence `B <= M <= A`. Every probability is one of
-/// A, B and M over `2^64`, so no ratio exceeds `A / B <= e^eps`. All rows of a unit get the same
-/// answer, from one number. Test: `no_answer_is_more_likely_than_the_claim_allows`.
+/// A, B and M over `2^64`, so no ratio exceeds `A / B <= e^eps`. All rows of a unit get one
+/// answer, that of its first row. Test: `no_answer_is_more_likely_than_the_claim_allows`.
 ///
 /// **Unbiased.** With `f = B / 2^64`, `shat_r = ([z = r] - f) / (1 - k f)` has mean `[s = r]`, and
 /// `1/k` for a missing s (up to `2^-64`), which is how a missing s counts everywhere.
@@ -146,28 +146,39 @@ impl AttributesDivision {
         let (classes, kind) = match reserved.0 {
             ClassRelease::Revealed => (attributes.classes().to_vec(), None),
             ClassRelease::Randomised(response) => {
-                let bits = bits_by_unit(&ids, units, noise);
-                let answers = attributes.classes().iter().zip(bits);
-                let answers = answers.map(|(&class, bits)| response.answer(class, bits));
-                (answers.collect(), Some(noise.kind()))
+                let coins = coins(&ids, units, noise);
+                let real = attributes.classes();
+                let answer = |coin: Coin| response.answer(real[coin.first], coin.bits);
+                (coins.into_iter().map(answer).collect(), Some(noise.kind()))
             }
         };
         Released::new(Classes { ids, classes }, kind)
     }
 }
 
-/// 64 bits per record, the same for all records of a unit.
-fn bits_by_unit(ids: &[u64], units: &[Units], noise: &mut impl NoiseSource) -> Vec<u64> {
+/// Random bits of a unit, and the position of its first record, whose class is answered for all
+/// of them: should the classes of a unit differ, its answer is still one.
+#[derive(Clone, Copy)]
+struct Coin {
+    first: usize,
+    bits: u64,
+}
+
+/// A coin per record, the same for all records of a unit.
+fn coins(ids: &[u64], units: &[Units], noise: &mut impl NoiseSource) -> Vec<Coin> {
     let named = units.iter().enumerate().flat_map(|(silo, part)| {
         part.ids.iter().zip(&part.units).map(move |(&id, &unit)| (id, (silo, unit)))
     });
     let named: HashMap<u64, (usize, u32)> = named.collect();
-    let mut drawn = HashMap::new();
-    let bits = |id: &u64| match named.get(id) {
-        None => noise.bits(),
-        Some(unit) => *drawn.entry(unit).or_insert_with(|| noise.bits()),
+    let mut thrown = HashMap::new();
+    let coin = |(position, id): (usize, &u64)| {
+        let mut throw = || Coin { first: position, bits: noise.bits() };
+        match named.get(id) {
+            None => throw(),
+            Some(unit) => *thrown.entry(unit).or_insert_with(throw),
+        }
     };
-    ids.iter().map(bits).collect()
+    ids.iter().enumerate().map(coin).collect()
 }
 
 impl Encode for Released<Classes> {

@@ -200,6 +200,42 @@ fn a_record_whose_class_nobody_released_is_refused() {
     assert!(refused.contains("none were imputed"), "{refused}");
 }
 
+/// One unit of forty rows has one answer, so a class counts all of its rows or none.
+#[test]
+fn rows_of_a_unit_get_one_answer_in_every_centralisation() {
+    let people = Population::new(40, 2, 2);
+    let ids: Vec<usize> = (0..40).collect();
+    let (notion, kind) = (Notion::DemographicParity, ModelKind::Logistic);
+    let response = RandomisedResponse::new(0.1.try_into().unwrap(), 2).unwrap();
+    let (own, other) = response.memberships();
+    let records = |units: &[u32]| people.records(&ids).with_units(units).unwrap();
+    let counts = |mut federation: Federation| {
+        federation.impute(ClassRelease::Randomised(response)).unwrap();
+        let question = ImputedQuestion { theta: vec![0.0; 8], cells: Vec::new() };
+        let sums = federation.ask_imputed(&question).unwrap();
+        sums.cells[0].table[..2].iter().sum::<f64>()
+    };
+    let silos = |units: &[u32]| {
+        let silo = vec![(records(units), people.attributes(&ids))];
+        Federation::of_silos(people.agreement(&kind, notion), silo).unwrap()
+    };
+    let split = |units: &[u32]| {
+        let agreement = people.agreement(&kind, notion);
+        Federation::split(agreement, vec![records(units)], vec![people.attributes(&ids)]).unwrap()
+    };
+    let together = [0; 40];
+    for count in [counts(silos(&together)), counts(split(&together))] {
+        let near = |expected: f64| (count - 40.0 * expected).abs() < 1e-6;
+        assert!(near(own) || near(other), "{count} {own} {other}");
+    }
+    // Forty coins agree by chance once in 10^11.
+    let apart: Vec<u32> = (0..40).collect();
+    for count in [counts(silos(&apart)), counts(split(&apart))] {
+        let near = |expected: f64| (count - 40.0 * expected).abs() < 1e-6;
+        assert!(!near(own) && !near(other), "{count} {own} {other}");
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit_of_a_fair_model() {
     let n = 20_000;
