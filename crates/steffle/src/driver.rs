@@ -141,15 +141,22 @@ impl Federation {
         &self.agreement
     }
 
-    /// Sets the terms and the budget of every attributes division, given the number of records it
-    /// answers for. (In a deployment each division sets its own.)
-    pub fn set_terms(&mut self, terms: impl Fn(usize) -> (Terms, Account)) {
-        // A holder's noise must not tell how much it holds: it answers for all records.
-        let all = self.sizes.iter().sum();
-        self.each_attributes(all, |node, records| {
-            let (terms, account) = terms(records);
+    /// Sets the terms and the budget of every attributes division, given the number of units it
+    /// holds beside their records, if it does. (In a deployment each division sets its own.)
+    pub fn set_terms(&mut self, terms: impl Fn(Option<usize>) -> (Terms, Account)) {
+        let set = |node: &mut AttributesDivision, units| {
+            let (terms, account) = terms(units);
             node.set_terms(terms, account);
-        });
+        };
+        match &mut self.nodes {
+            Nodes::Silos(silos) => silos.iter_mut().for_each(|silo| {
+                let units = silo.records().records().unit_count();
+                set(silo.attributes(), Some(units));
+            }),
+            Nodes::Split { attributes, .. } => {
+                attributes.iter_mut().for_each(|node| set(node, None));
+            }
+        }
     }
 
     /// Changes the terms and keeps the budgets.

@@ -1,6 +1,7 @@
 //! SteFFLe (Algorithm 1) as an instance of Algorithm 2: scores `phi = F`, one W per cell.
 
 mod improved;
+mod shrinkage;
 
 pub use improved::Improved;
 

@@ -119,6 +119,16 @@ pub(crate) struct TrainArgs {
         help_heading = "Privacy"
     )]
     pub(crate) noise_shape: Option<String>,
+    /// record (every unit pays its own cost and leaves when it has spent its budget) or round (the
+    /// largest cost of every round); public blocks and holders elsewhere go by round [default:
+    /// record]
+    #[arg(
+        long,
+        value_name = "WHOSE",
+        value_parser = ["record", "round"],
+        help_heading = "Privacy"
+    )]
+    pub(crate) accounting: Option<String>,
     /// simulated (from the seed: repeatable, not private) or secure (from the operating system)
     /// [default: simulated]
     #[arg(
@@ -196,7 +206,7 @@ impl TrainArgs {
             self, below;
             data, records, attributes, test, validation, method, model, notion, lambda,
             surrogate_sharpness, mode,
-            epsilon, delta, row_cap, noise_shape, noise, clip, diameter, centralisation, server,
+            epsilon, delta, row_cap, noise_shape, accounting, noise, clip, diameter, centralisation, server,
             rounds, epochs, batch, lr_theta, lr_dual, output, threads, out
         )
     }

@@ -126,6 +126,16 @@ choice! {
 }
 
 choice! {
+    /// Whose cost is added up over the rounds.
+    Accounting {
+        /// Every unit's own.
+        Record = "record",
+        /// The largest of every round.
+        Round = "round",
+    }
+}
+
+choice! {
     /// Where noise comes from.
     NoiseOrigin {
         /// The seed.

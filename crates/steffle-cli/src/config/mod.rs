@@ -10,7 +10,8 @@ mod train;
 
 pub(crate) use check::Check;
 pub(crate) use choice::{
-    BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape, ServerKind,
+    Accounting, BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape,
+    ServerKind,
 };
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;

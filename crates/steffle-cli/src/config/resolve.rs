@@ -8,8 +8,8 @@ use steffle::train::Settings;
 
 use super::train::{Bounds, Descent, Length, Privacy, Response, StepSizes, TrainConfig, is_job};
 use super::{
-    BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode, NoiseOrigin,
-    NoiseShape, Origins, ServerKind,
+    Accounting, BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode,
+    NoiseOrigin, NoiseShape, Origins, ServerKind,
 };
 use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
 use crate::failure::Failure;
@@ -165,6 +165,7 @@ fn privacy(
     let share = f64::MIN_POSITIVE..=1.0;
     let row_cap = check.number("row-cap", train.row_cap, share, "a number in (0, 1]")?;
     let noise_shape = check.word("noise-shape", train.noise_shape.as_deref())?;
+    let accounting = check.word("accounting", train.accounting.as_deref())?;
     let noise = check.word("noise", train.noise.as_deref())?;
     if !method.steps() && method != Method::Erm {
         return foreign_to(check, method, mode);
@@ -177,8 +178,17 @@ fn privacy(
     }
     let foreign: &[&str] = match mode {
         Mode::Exact | Mode::Poisson => &["clip", "diameter"],
-        Mode::Paper => &["row-cap", "noise-shape", "noise"],
-        Mode::None => &["epsilon", "delta", "row-cap", "noise-shape", "noise", "clip", "diameter"],
+        Mode::Paper => &["row-cap", "noise-shape", "accounting", "noise"],
+        Mode::None => &[
+            "epsilon",
+            "delta",
+            "row-cap",
+            "noise-shape",
+            "accounting",
+            "noise",
+            "clip",
+            "diameter",
+        ],
     };
     if let Some(key) = foreign.iter().find(|key| check.0.set(key)) {
         let (why, help) = match (mode, *key) {
@@ -203,7 +213,8 @@ fn privacy(
         }
         Mode::Exact | Mode::Poisson => {
             let noise_shape = noise_shape.unwrap_or(NoiseShape::Shaped);
-            let bounds = Bounds::Exact { row_cap, noise_shape, noise };
+            let accounting = accounting.unwrap_or(Accounting::Record);
+            let bounds = Bounds::Exact { row_cap, noise_shape, accounting, noise };
             Some(Privacy { epsilon: epsilon.unwrap_or(1.0), delta, bounds })
         }
     })

@@ -12,7 +12,9 @@ use steffle::server::{Output, Rates};
 use steffle::train::{Exact, Paper, Sampled, Server, Settings};
 use steffle_privacy::{Delta, Epsilon};
 
-use super::{BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ServerKind};
+use super::{
+    Accounting, BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ServerKind,
+};
 use crate::args::DataArgs;
 use crate::failure::Failure;
 
@@ -86,6 +88,7 @@ pub(crate) enum Bounds {
         #[serde(skip_serializing_if = "Option::is_none")]
         row_cap: Option<f64>,
         noise_shape: NoiseShape,
+        accounting: Accounting,
         noise: NoiseOrigin,
     },
     /// Clipping, and a ball for W.
@@ -267,10 +270,11 @@ impl Privacy {
             Bounds::Paper { clip, diameter } => {
                 steffle::train::Mode::Paper(Paper { epsilon, delta, clip, diameter })
             }
-            Bounds::Exact { row_cap, noise_shape, .. } => {
+            Bounds::Exact { row_cap, noise_shape, accounting, .. } => {
                 let cap = row_cap.and_then(RowCap::quantile);
                 let shaped = noise_shape == NoiseShape::Shaped;
-                let exact = Exact { epsilon, delta, cap, shaped };
+                let by_record = accounting == Accounting::Record;
+                let exact = Exact { epsilon, delta, cap, shaped, by_record };
                 match mode {
                     Mode::Poisson => steffle::train::Mode::Poisson(Sampled { exact, complete }),
                     _ => steffle::train::Mode::Exact(exact),

@@ -169,6 +169,14 @@ impl Distances {
         self.theta.iter_mut().map(factor).collect()
     }
 
+    /// Forgets units that take no part.
+    pub fn leave_out(&mut self, units: &[bool]) {
+        let all = self.theta.iter_mut().zip(&mut self.table).zip(units);
+        for ((theta, table), _) in all.filter(|(_, out)| **out) {
+            (*theta, *table) = (0.0, 0.0);
+        }
+    }
+
     /// One entry per unit: the rows of a unit move a sum by at most the sum of their distances.
     #[must_use]
     pub fn by_unit(&self, units: &[u32]) -> Self {

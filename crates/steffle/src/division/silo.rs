@@ -82,10 +82,13 @@ impl Silo {
     ) -> Result<(PublicSums, Released<PrivateSums>), SiloError> {
         self.records.check(question).map_err(RecordsDivisionError::from)?;
         let announced = self.records.batch_len(question.batch, round);
-        let distances = match self.attributes.terms() {
+        let mut distances = match self.attributes.terms() {
             Terms::Exact(_) | Terms::Poisson { .. } => Some(self.records.measure(question, round)?),
             Terms::Open | Terms::OfMean(_) => None,
         };
+        if let (Some(distances), Some(retired)) = (&mut distances, self.attributes.retired()) {
+            distances.leave_out(&retired);
+        }
         let (classes, parameters) = (self.attributes.classes(), question.theta.len());
         let about = Announced::new(announced, distances.as_ref(), question, classes, parameters);
         let price = self.attributes.price(&about).map_err(AttributesDivisionError::from)?;

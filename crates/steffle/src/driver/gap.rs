@@ -89,8 +89,8 @@ impl Cell {
                 self.covariances[label] -= addition;
                 self.covariances[labels + label] += addition;
             } else {
-                for class in 0..classes {
-                    self.covariances[class * labels + label] += additions[class];
+                for (class, addition) in additions.iter().enumerate().take(classes) {
+                    self.covariances[class * labels + label] += addition;
                 }
             }
             self.variances[label] = variance;

@@ -106,7 +106,7 @@ pub enum NodeNoise {
     /// Seeded.
     Simulated(SimulatedNoise),
     /// Secret, with a key of its own.
-    Secure(Box<SecureNoise>),
+    Secure(SecureNoise),
 }
 
 impl NodeNoise {
@@ -114,7 +114,7 @@ impl NodeNoise {
     pub fn new(kind: NoiseKind, seed: u64, node: u64, round: u64) -> Option<Self> {
         Some(match kind {
             NoiseKind::Simulation => Self::Simulated(SimulatedNoise::new(seed, node, round)),
-            NoiseKind::Secure => Self::Secure(Box::new(SecureNoise::new()?)),
+            NoiseKind::Secure => Self::Secure(SecureNoise::new()?),
         })
     }
 }

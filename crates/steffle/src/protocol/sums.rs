@@ -42,6 +42,11 @@ pub struct PrivateSums {
     /// Mean square of the noisy theta numbers over the variance of their noise: about 1 where noise
     /// is all there is. 0 where there is no noise or no message.
     pub theta_signal: f64,
+    /// Scale of the noise of a theta message; 0 where it has none or is not stated. The covariance
+    /// is its square times the silo's normalised curvature, where noise is shaped, or the identity.
+    pub theta_deviation: f64,
+    /// Whether that noise is shaped by the silo's curvature.
+    pub theta_shaped: bool,
 }
 
 impl Encode for PublicSums {
@@ -80,6 +85,8 @@ impl PrivateSums {
         }
         writer.f64(self.table_deviation);
         writer.f64(self.theta_signal);
+        writer.f64(self.theta_deviation);
+        writer.u8(u8::from(self.theta_shaped));
     }
 }
 
@@ -94,6 +101,8 @@ impl Decode for PrivateSums {
             thetas: lists()?,
             table_deviation: reader.f64()?,
             theta_signal: reader.f64()?,
+            theta_deviation: reader.f64()?,
+            theta_shaped: reader.u8()? != 0,
         })
     }
 }

@@ -86,6 +86,12 @@ impl Records {
         self.units.as_deref()
     }
 
+    /// How many units there are.
+    pub fn unit_count(&self) -> usize {
+        let last = self.units.as_ref().and_then(|units| units.iter().max());
+        last.map_or(self.len(), |&last| last as usize + 1)
+    }
+
     /// How many records there are.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -18,6 +18,10 @@ pub struct Aggregate {
     pub cells: Vec<AggregateCell>,
     /// The clipped form's one theta message; empty in the centred form.
     pub clipped: Vec<f64>,
+    /// Variance of the noise of the theta messages, see [`PrivateSums::theta_deviation`].
+    pub theta_variance: f64,
+    /// Whether that noise is shaped.
+    pub theta_shaped: bool,
     /// [`PrivateSums::theta_signal`] of every reply.
     pub signals: Vec<f64>,
 }
@@ -69,6 +73,8 @@ impl Aggregate {
     pub fn add_private(&mut self, sums: &PrivateSums, held: f64, batch: f64) {
         let scale = scale(held, batch);
         self.signals.push(sums.theta_signal);
+        self.theta_shaped |= sums.theta_shaped;
+        self.theta_variance += (scale * sums.theta_deviation).powi(2);
         self.cells.resize_with(self.cells.len().max(sums.tables.len()), Default::default);
         for (cell, table) in self.cells.iter_mut().zip(&sums.tables) {
             add(&mut cell.centred, table, scale);

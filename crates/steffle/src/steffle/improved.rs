@@ -5,6 +5,7 @@
 //! it is a function of what was released, so none of it costs privacy.
 
 use super::SteffleObjective;
+use super::shrinkage::Shrinkage;
 use crate::fairness::{ClassWeights, closed_form};
 use crate::model::Block;
 use crate::protocol::{Batch, CellQuestion, Form, Question};
@@ -122,6 +123,7 @@ impl Server for Improved {
         let moved: Vec<f64> =
             self.theta.iter().zip(&self.before).map(|(now, before)| now - before).collect();
         let binary = self.binary();
+        let shrinkage = Shrinkage::new(&self.curvature, answers);
         let mut descent: Vec<f64> = answers
             .gradient
             .iter()
@@ -136,7 +138,7 @@ impl Server for Improved {
                 if binary { 1.0 } else { size(&question.combinations, self.objective.classes) };
             cell.average(round, answer, asked, self.last, self.objective.labels);
             let slope = if binary {
-                cell.binary_slope(round, answer, &moved)
+                cell.binary_slope(round, answer, &moved, &shrinkage)
             } else {
                 cell.filter(round, answer, self.objective.labels, &|_, _| 0.0);
                 cell.general_slope(answer, asked)
@@ -258,7 +260,13 @@ impl Cell {
 
     /// Two classes, two labels: `D = c^2 / (p_0 p_1 P(0) P(1))` with c the covariance of class and
     /// output.
-    fn binary_slope(&mut self, round: u32, answer: &AggregateCell, moved: &[f64]) -> Slope {
+    fn binary_slope(
+        &mut self,
+        round: u32,
+        answer: &AggregateCell,
+        moved: &[f64],
+        shrinkage: &Shrinkage<'_>,
+    ) -> Slope {
         // `public` is the gradient of the summed output, `direction` of its centred class sum.
         let share = self.weights().get()[1];
         let vector: Vec<f64> = self
@@ -267,10 +275,14 @@ impl Cell {
             .zip(&answer.public)
             .map(|(own, all)| (own + (0.5 - share) * all) / self.count)
             .collect();
+        let mean = self.columns[1].clamp(1e-6, 1.0 - 1e-6);
+        let rounds = f64::from(self.messages).min(1.0 / LEAST_GAIN.0);
+        // Outputs spread, so their mean slope is about half of the slope of their mean.
+        let vector = shrinkage.apply(vector, self.count, rounds, 0.5 * mean * (1.0 - mean));
         let step = dot(&vector, moved);
         self.filter(round, answer, 2, &|class, label| if class == label { step } else { -step });
         let c = self.deviation[3];
-        let (classes, mean) = (share * (1.0 - share), self.columns[1].clamp(1e-6, 1.0 - 1e-6));
+        let classes = share * (1.0 - share);
         let spread = classes * mean * (1.0 - mean);
         let shrink = c * c * (1.0 - 2.0 * mean) / (spread * mean * (1.0 - mean));
         let gradient = vector

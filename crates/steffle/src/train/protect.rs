@@ -31,7 +31,13 @@ pub struct Protected {
     /// Whether noise is shaped.
     pub shaped: bool,
     blocks: usize,
+    /// Whether units that stay below the rounds' largest cost may take part longer.
+    by_record: bool,
 }
+
+/// How much more a round may cost where every unit has its own account: over a run, the largest sum
+/// of a unit's costs is about this much below the sum of the rounds' largest costs.
+const BY_RECORD: f64 = 1.15;
 
 impl Plan {
     /// The protection that the plan's mode asks for, for k classes and this mean number of records
@@ -63,6 +69,7 @@ impl Plan {
                     terms: Terms::Exact(Share { round, table: Share::TABLE }),
                     cap: exact.row_cap(),
                     shaped: exact.shaped,
+                    by_record: exact.by_record && self.batch() == Batch::All,
                     blocks: match self.batch() {
                         Batch::Block(count) => count as usize,
                         Batch::All | Batch::Mini(_) => 1,
@@ -99,6 +106,7 @@ impl Plan {
                     },
                     cap: exact.row_cap(),
                     shaped: exact.shaped,
+                    by_record: false,
                     blocks: 1,
                 }))
             }
@@ -107,6 +115,18 @@ impl Plan {
 }
 
 impl Protected {
+    /// Terms and account of a division. One that holds `units` units beside their records may give
+    /// each its own account; one that is asked by id knows no fixed list of them.
+    pub(super) fn terms_for(&self, units: Option<usize>, account: &Account) -> (Terms, Account) {
+        match (&self.terms, self.claim, units) {
+            (Terms::Exact(share), Claim::Gaussian(mu), Some(units)) if self.by_record => {
+                let round = share.round * BY_RECORD;
+                (Terms::Exact(Share { round, ..*share }), Account::individual(mu, units))
+            }
+            _ => (self.terms.clone(), account.clone()),
+        }
+    }
+
     /// The account of one store.
     pub fn account(&self) -> Result<Account, PrivacyError> {
         Ok(match self.claim {

@@ -126,7 +126,7 @@ pub fn train(
         Some(protected) => {
             federation.protect(&start, protected.cap, protected.shaped)?;
             let account = protected.account()?;
-            federation.set_terms(|_| (protected.terms.clone(), account.clone()));
+            federation.set_terms(|units| protected.terms_for(units, &account));
         }
     }
     // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones

@@ -94,6 +94,8 @@ pub struct Exact {
     pub cap: Option<RowCap>,
     /// Whether noise is shaped by the silo's own rows, where the model is linear.
     pub shaped: bool,
+    /// Whether every unit has its own account, on full batches in silos with both divisions.
+    pub by_record: bool,
 }
 
 impl Exact {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::account::{Account, Charged, Cost, Refusal};
-use super::price::{Announced, Price, PriceError};
+use super::price::{Announced, Price, PriceError, unit_costs};
 use super::release::{Released, Reserved, Shape, Unreleased};
 use super::{Attributes, Combinations, Terms};
 use crate::division::banks::add_by_slot;
@@ -101,7 +101,7 @@ impl AttributesDivision {
 
     /// Takes a cost as spent; refuses what the budget does not cover.
     pub(super) fn pay(&mut self, cost: Cost, charged: Charged) -> Result<(), Refusal> {
-        self.account.pay(cost, charged)
+        self.account.pay(cost, charged, Vec::new)
     }
 
     /// Sensitive classes the schema knows.
@@ -146,6 +146,13 @@ impl AttributesDivision {
         Price::new(&self.terms, announced)
     }
 
+    /// Units that cannot pay for another full round, where each has its own account. Their distances
+    /// are to be left out of the price, and they are left out of the sums.
+    pub fn retired(&self) -> Option<Vec<bool>> {
+        let Terms::Exact(share) = &self.terms else { return None };
+        self.account.retired(share.round)
+    }
+
     /// Takes the price as spent, then draws the noise; under Poisson terms also the coins, one per
     /// unit. A ledger will stand here: it writes the price down, durably, before anything else.
     pub fn reserve(
@@ -156,8 +163,15 @@ impl AttributesDivision {
         units: Option<&[u32]>,
         source: &mut impl NoiseSource,
     ) -> Result<Reserved, Refusal> {
-        self.account.pay(price.cost, charged)?;
         let mut chosen = None;
+        if let Some(retired) = self.retired() {
+            let counts = match units {
+                Some(units) => units.iter().map(|&unit| !retired[unit as usize]).collect(),
+                None => retired.iter().map(|retired| !retired).collect(),
+            };
+            chosen = Some((counts, 1.0));
+        }
+        self.account.pay(price.cost, charged, || unit_costs(&price.noise, announced))?;
         if let Terms::Poisson { sampler, .. } = &self.terms {
             let plan = self.account.plan().ok_or(Refusal::Kind)?;
             let count = announced.distances.map_or(announced.records, Distances::len);

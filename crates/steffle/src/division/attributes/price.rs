@@ -219,17 +219,29 @@ impl Message<'_> {
     }
 }
 
-/// Both messages' noise such that the joint cost of the dearest unit is at most `share`, and that
-/// cost. A message that no store can move is sent as it is and its part is not spent.
-fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise, f64), PriceError> {
-    let Some(distances) = about.distances else { return Err(PriceError::NoDistances) };
-    let records = about.records.max(1) as f64;
-    let room = 2.0_f64.powi(51) / records;
-    let lattice = Lattice {
-        coefficient: grid(distances.coefficient, room * INPUT_GRID / distances.input.max(1.0)),
-        // Tables are summed as k M_r - sum M.
-        score: grid(distances.score * about.classes as f64, room),
+/// What every unit's move costs under this noise.
+pub(super) fn unit_costs(noise: &Noise, about: &Announced<'_>) -> Vec<f64> {
+    let (Noise::Integer { lattice, theta, table }, Some(distances)) = (noise, about.distances)
+    else {
+        return Vec::new();
     };
+    let noise = [*theta, *table];
+    let messages = messages(about, distances, *lattice);
+    (0..distances.len()).map(|unit| joint_cost(&messages, &noise, unit)).collect()
+}
+
+fn joint_cost(messages: &[Message<'_>; 2], noise: &[Option<IntegerNoise>; 2], unit: usize) -> f64 {
+    let pairs = messages.iter().zip(noise);
+    pairs
+        .map(|(message, noise)| noise.as_ref().map_or(0.0, |noise| message.cost(unit, noise)))
+        .sum()
+}
+
+fn messages<'a>(
+    about: &Announced<'_>,
+    distances: &'a Distances,
+    lattice: Lattice,
+) -> [Message<'a>; 2] {
     // A unit of several rows rounds each of them.
     let rows = distances.rows_per_unit.max(1.0);
     let factor = table_factor(about.classes);
@@ -247,6 +259,21 @@ fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise,
         numbers: about.table_numbers(),
         unit: lattice.score,
     };
+    [theta, table]
+}
+
+/// Both messages' noise such that the joint cost of the dearest unit is at most `share`, and that
+/// cost. A message that no store can move is sent as it is and its part is not spent.
+fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise, f64), PriceError> {
+    let Some(distances) = about.distances else { return Err(PriceError::NoDistances) };
+    let records = about.records.max(1) as f64;
+    let room = 2.0_f64.powi(51) / records;
+    let lattice = Lattice {
+        coefficient: grid(distances.coefficient, room * INPUT_GRID / distances.input.max(1.0)),
+        // Tables are summed as k M_r - sum M.
+        score: grid(distances.score * about.classes as f64, room),
+    };
+    let [theta, table] = messages(about, distances, lattice);
     let finite = [theta.largest(), theta.rounding, theta.unit, table.largest(), table.unit];
     if !finite.iter().all(|number| number.is_finite()) {
         return Err(PriceError::Range { records: about.records });
@@ -258,13 +285,10 @@ fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise,
         (message.largest() > 0.0).then(|| message.largest() / (share * part).sqrt())
     };
     let mut scales = [scale(&theta, 1.0 - table_part), scale(&table, table_part)];
+    let messages = [theta, table];
     let cost = |noise: &[Option<IntegerNoise>; 2]| {
-        let of = |message: &Message<'_>, noise: &Option<IntegerNoise>, unit: usize| {
-            noise.as_ref().map_or(0.0, |noise| message.cost(unit, noise))
-        };
-        (0..distances.len())
-            .map(|unit| of(&theta, &noise[0], unit) + of(&table, &noise[1], unit))
-            .fold(0.0, f64::max)
+        let each = (0..distances.len()).map(|unit| joint_cost(&messages, noise, unit));
+        each.fold(0.0, f64::max)
     };
     let allowed = match scales {
         [Some(_), Some(_)] => share,
@@ -278,8 +302,8 @@ fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise,
     // the second turn is already within it.
     for turn in 0..20 {
         let noise = [
-            realise(scales[0], &theta, about.records)?,
-            realise(scales[1], &table, about.records)?,
+            realise(scales[0], &messages[0], about.records)?,
+            realise(scales[1], &messages[1], about.records)?,
         ];
         let cost = cost(&noise);
         if cost <= allowed && (turn > 1 || cost >= allowed * (1.0 - 1e-6)) {

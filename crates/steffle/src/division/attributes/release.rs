@@ -157,6 +157,7 @@ impl Unreleased {
             let all = sums.thetas.iter_mut().chain(&mut sums.tables).flatten();
             all.for_each(|value| *value *= scale);
             sums.table_deviation *= scale;
+            sums.theta_deviation *= scale;
         }
         Released { value: sums, kind, noised }
     }
@@ -167,6 +168,8 @@ impl Unreleased {
             thetas: self.thetas.iter().map(Gradient::flatten).collect(),
             table_deviation: 0.0,
             theta_signal: 0.0,
+            theta_deviation: 0.0,
+            theta_shaped: false,
         }
     }
 
@@ -210,7 +213,18 @@ impl Unreleased {
             let projected = if classes == 2 { 1.0 } else { ((k - 1.0) / k).sqrt() };
             table_deviation = noise.deviation() / k * projected;
         }
-        PrivateSums { tables, thetas, table_deviation, theta_signal }
+        // Turned back, the noise is larger by what the matrix made smaller.
+        let theta_deviation = theta.map_or(0.0, |message| {
+            message.noise.deviation() * whitening.map_or(1.0, Whitening::grid)
+        });
+        PrivateSums {
+            tables,
+            thetas,
+            table_deviation,
+            theta_signal,
+            theta_deviation,
+            theta_shaped: whitening.is_some(),
+        }
     }
 }
 

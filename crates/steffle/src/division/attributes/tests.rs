@@ -92,21 +92,14 @@ impl Case {
     }
 
     fn account(&self) -> Account {
-        match &self.terms {
-            Terms::Poisson { sampler, noise_multiplier, .. } => {
-                let plan = steffle_privacy::Plan::new(
-                    *sampler,
-                    steffle_privacy::Neighbours::Replace,
-                    *noise_multiplier,
-                    10.try_into().unwrap(),
-                );
-                Account::planned(plan.unwrap())
-            }
-            _ => {
-                let blocks = if let Batch::Block(count) = self.batch { count as usize } else { 1 };
-                Account::gaussian(Mu::try_from(1e3).unwrap(), blocks)
-            }
+        if let Terms::Poisson { sampler, noise_multiplier, .. } = &self.terms {
+            let replace = steffle_privacy::Neighbours::Replace;
+            let rounds = 10.try_into().unwrap();
+            let plan = steffle_privacy::Plan::new(*sampler, replace, *noise_multiplier, rounds);
+            return Account::planned(plan.unwrap());
         }
+        let blocks = if let Batch::Block(count) = self.batch { count as usize } else { 1 };
+        Account::gaussian(Mu::try_from(1e3).unwrap(), blocks)
     }
 
     fn question(&self, parameters: usize) -> Question {
@@ -446,4 +439,46 @@ fn an_account_refuses_what_it_cannot_pay() {
     let spent = silo.attributes().account().spent().unwrap().value();
     assert!((spent * spent - 0.1).abs() < 1e-6, "{spent}");
     assert_eq!(silo.attributes().account().replies(), 2);
+}
+
+#[test]
+fn a_unit_that_has_spent_its_share_is_left_out() {
+    let case = cases()[0].clone();
+    let parameters = case.division().model().parameters();
+    let question = case.question(parameters);
+    let store = [0, 1, 1, 0, 1];
+    // What every unit pays per round, and a budget that lasts the dearest one for two rounds.
+    let distances = case.division().measure(&question, 1).unwrap();
+    let about = Announced::new(5, Some(&distances), &question, case.classes, parameters);
+    let price = super::Price::new(&case.terms, &about).unwrap();
+    let costs = super::price::unit_costs(price.noise(), &about);
+    let dearest = (0..5).max_by(|&a, &b| costs[a].total_cmp(&costs[b])).unwrap();
+    assert!(costs.iter().filter(|&&cost| cost > 0.99 * costs[dearest]).count() == 1, "{costs:?}");
+    let budget: f64 = 2.9 * 0.05;
+    let answer = |silo: &mut Silo, round: u32| {
+        silo.answer(&question, round, &mut silence()).unwrap().1.value().clone()
+    };
+    let silo = |store: &[u16]| {
+        let mut silo = Silo::new(case.division(), case.attributes(store)).unwrap();
+        let account = Account::individual(Mu::try_from(budget.sqrt()).unwrap(), 5);
+        silo.attributes().set_terms(case.terms.clone(), account);
+        silo
+    };
+    let mut other = store;
+    other[dearest] = 1 - other[dearest];
+    let (mut first, mut second) = (silo(&store), silo(&other));
+    let mut squared = 0.0;
+    for round in 1..=4 {
+        let (a, b) = (answer(&mut first, round), answer(&mut second, round));
+        let same = a.thetas == b.thetas && a.tables == b.tables;
+        // Two rounds in, the dearest unit cannot pay for a third: its class changes nothing more.
+        assert_eq!(same, round > 2, "round {round}");
+        if round <= 2 {
+            squared += costs[dearest];
+        }
+    }
+    let spent = first.attributes().account().spent().unwrap().value().powi(2);
+    assert!(spent <= budget && spent >= squared, "{spent} of {budget}");
+    // The others went on, so the rounds' largest costs sum to more than the budget.
+    assert!(4.0 * 0.05 * (1.0 - 1e-6) > budget);
 }

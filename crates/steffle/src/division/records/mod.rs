@@ -12,4 +12,4 @@ pub use batches::Batches;
 pub(super) use division::MergeOther;
 pub use division::{RecordsDivision, RecordsDivisionError};
 pub use imputed::Imputed;
-pub use protection::RowCap;
+pub use protection::{RowCap, SHAPE_RIDGE};

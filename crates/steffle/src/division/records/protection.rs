@@ -13,7 +13,7 @@ use crate::record::Rows;
 const SHAPED: std::ops::RangeInclusive<usize> = 20..=2000;
 
 /// The ridge of the shape, relative to the mean weight of a row: 0.1 on features of unit variance.
-const GAMMA: f64 = 0.1;
+pub const SHAPE_RIDGE: f64 = 0.1;
 
 /// Where long rows are cut: the share of the silo's rows that keep their length.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +87,7 @@ impl Protection {
             let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
             let mut gram = features.gram(&weights);
             gram.scale(1.0 / (weights.len().max(1) as f64 * mean));
-            Some(Whitening::new(gram, GAMMA)?)
+            Some(Whitening::new(gram, SHAPE_RIDGE)?)
         } else {
             None
         };
