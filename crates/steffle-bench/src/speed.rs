@@ -54,19 +54,25 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         "Adult, 3 silos, batch 256, {} rounds, 2 x 2 W, theorem noise, one thread",
         plan.rounds()
     );
-    println!("{:>4} {:>16} {:>16} {:>8}", "run", "steffle CPU s", "numpy CPU s", "ratio");
-    let (mut best, mut best_peer) = (f64::INFINITY, f64::INFINITY);
+    let line = |run: &str, own: f64, peer: Option<f64>| match peer {
+        Some(peer) => println!("{run:>4} {own:>16.4} {peer:>16.4} {:>8.1}", peer / own),
+        None => println!("{run:>4} {own:>16.4}"),
+    };
+    let others = if arguments.alone { "" } else { "      numpy CPU s    ratio" };
+    println!("{:>4} {:>16}{others}", "run", "steffle CPU s");
+    let (mut best, mut best_peer) = (f64::INFINITY, None);
     for repetition in 1..=arguments.repeat {
         let start = vec![0.0; schema.layout().weights()];
         let clock = Clock::start();
         train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
         let own = clock.cpu();
         let peer =
-            if arguments.alone { f64::NAN } else { peer_seconds(&arguments.python, repetition)? };
-        println!("{repetition:>4} {own:>16.4} {peer:>16.4} {:>8.1}", peer / own);
-        (best, best_peer) = (best.min(own), best_peer.min(peer));
+            if arguments.alone { None } else { Some(peer_seconds(&arguments.python, repetition)?) };
+        line(&repetition.to_string(), own, peer);
+        best = best.min(own);
+        best_peer = peer.map(|peer| best_peer.unwrap_or(f64::INFINITY).min(peer));
     }
-    println!("best {best:>16.4} {best_peer:>16.4} {:>8.1}", best_peer / best);
+    line("best", best, best_peer);
     Ok(())
 }
 

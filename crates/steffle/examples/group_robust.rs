@@ -40,7 +40,13 @@ impl Objective for GroupLosses {
         Some(0)
     }
 
-    fn score(&self, model: &dyn Classifier, pass: &Pass, labels: &[u16], scores: &mut ScoreTable) {
+    fn score(
+        &self,
+        model: &dyn Classifier,
+        pass: &mut Pass,
+        labels: &[u16],
+        scores: &mut ScoreTable,
+    ) {
         let logits = model.logits();
         scores.values.clear();
         scores.values.extend(head::losses(&pass.logits, labels, logits).flat_map(|l| [1.0, l]));

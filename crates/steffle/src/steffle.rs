@@ -45,17 +45,22 @@ impl Objective for SteffleObjective {
         self.notion.cell(label, stratum)
     }
 
-    fn score(&self, model: &dyn Classifier, pass: &Pass, _labels: &[u16], scores: &mut ScoreTable) {
-        let ScoreTable { values, slopes, scratch } = scores;
+    fn score(
+        &self,
+        model: &dyn Classifier,
+        pass: &mut Pass,
+        _labels: &[u16],
+        scores: &mut ScoreTable,
+    ) {
+        let ScoreTable { values, slopes } = scores;
         let logits = model.logits();
         if self.sharpness == 1.0 {
-            values.clear();
-            values.extend_from_slice(&pass.probabilities);
+            std::mem::swap(values, &mut pass.probabilities);
             head::output_slopes(values, self.labels, logits, slopes);
             return;
         }
         let sharpened: Vec<f64> = pass.logits.iter().map(|z| self.sharpness * z).collect();
-        head::probabilities(&sharpened, logits, scratch, values);
+        head::probabilities(&sharpened, logits, values);
         head::output_slopes(values, self.labels, logits, slopes);
         slopes.iter_mut().for_each(|slope| *slope *= self.sharpness);
     }

@@ -1,24 +1,34 @@
 //! Sums of score vectors by slot: which cell, or which cell and class, a record belongs to.
 
-/// Slots that fit the copies below.
-const SMALL: usize = 16;
-
 /// Adds the `columns` values of every record to its slot's row of `table`.
 ///
 /// An addition to a row that was just written waits for the write, and neighbouring records
 /// mostly hit the same few rows. Small tables of two columns, the usual case, are therefore kept
 /// in four copies that are used in turn.
 pub(super) fn add_by_slot(slots: &[u32], values: &[f64], columns: usize, table: &mut [f64]) {
-    if columns != 2 || table.len() > 2 * SMALL {
-        for (&slot, values) in slots.iter().zip(values.chunks_exact(columns)) {
-            let row = &mut table[slot as usize * columns..][..columns];
-            row.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-        }
-        return;
+    let first = slots.first().copied().unwrap_or(0);
+    // Counted, several at a time; a search would stop early and look at each.
+    let others: u32 = slots.iter().map(|&slot| u32::from(slot != first)).sum();
+    if columns == 2 && others == 0 && !slots.is_empty() {
+        return add_to_one(values, &mut table[2 * first as usize..][..2]);
     }
-    let mut copies = [[[0.0; 2]; SMALL]; 4];
+    match table.len() / columns {
+        ..=4 if columns == 2 => add_in_turn::<4>(slots, values, table),
+        ..=16 if columns == 2 => add_in_turn::<16>(slots, values, table),
+        _ => {
+            for (&slot, values) in slots.iter().zip(values.chunks_exact(columns)) {
+                let row = &mut table[slot as usize * columns..][..columns];
+                row.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+        }
+    }
+}
+
+/// For a table of at most `SIZE` rows of two.
+fn add_in_turn<const SIZE: usize>(slots: &[u32], values: &[f64], table: &mut [f64]) {
+    let mut copies = [[[0.0; 2]; SIZE]; 4];
     let mut add = |copy: usize, slot: u32, values: &[f64]| {
-        let row = &mut copies[copy][slot as usize % SMALL];
+        let row = &mut copies[copy][slot as usize % SIZE];
         row[0] += values[0];
         row[1] += values[1];
     };
@@ -38,6 +48,21 @@ pub(super) fn add_by_slot(slots: &[u32], values: &[f64], columns: usize, table: 
             *sum += (a[slot][column] + b[slot][column]) + (c[slot][column] + d[slot][column]);
         }
     }
+}
+
+/// All records to one row: four chains of additions that do not wait for each other, as above.
+fn add_to_one(values: &[f64], row: &mut [f64]) {
+    let (fours, rest) = values.as_chunks::<8>();
+    let mut chains = [0.0; 8];
+    for four in fours {
+        chains.iter_mut().zip(four).for_each(|(chain, value)| *chain += value);
+    }
+    for pair in rest.as_chunks::<2>().0 {
+        chains.iter_mut().zip(pair).for_each(|(chain, value)| *chain += value);
+    }
+    let [a, b, c, d, e, f, g, h] = chains;
+    row[0] += (a + c) + (e + g);
+    row[1] += (b + d) + (f + h);
 }
 
 #[cfg(test)]

@@ -220,10 +220,8 @@ fn length(factor: &Factor<'_>, record: usize, lengths: Option<&[f64]>) -> f64 {
 fn largest_input(factor: &Factor<'_>, records: usize) -> f64 {
     match factor.inputs {
         Inputs::Rows(rows) => {
-            let numeric = rows.layout().numeric;
-            rows.parts().0[..records * numeric]
-                .iter()
-                .fold(1.0, |top, &x| f64::from(x.abs()).max(top))
+            let numbers = (0..records).flat_map(|row| rows.numeric(row));
+            numbers.fold(1.0, |top, x| f64::from(x.abs()).max(top))
         }
         Inputs::Dense(units) => units.iter().fold(1.0, |top, unit| unit.abs().max(top)),
     }

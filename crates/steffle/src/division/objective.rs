@@ -9,8 +9,6 @@ pub struct ScoreTable {
     pub values: Vec<f64>,
     /// `d phi_i / d logits`, `[record][logit][column]`.
     pub slopes: Vec<f64>,
-    /// Room to work in.
-    pub scratch: Vec<f64>,
 }
 
 /// The silo's side of Algorithm 2, for problems of the form
@@ -32,6 +30,13 @@ pub trait Objective: Send + Sync {
     /// The cell of a record, if it is in one: a function of public columns.
     fn cell(&self, label: u16, stratum: u16) -> Option<usize>;
 
-    /// Fills `scores` for the records of `pass`, whose labels are `labels`.
-    fn score(&self, model: &dyn Classifier, pass: &Pass, labels: &[u16], scores: &mut ScoreTable);
+    /// Fills `scores` for the records of `pass`, whose labels are `labels`. It may take the
+    /// probabilities for itself: nobody reads them again.
+    fn score(
+        &self,
+        model: &dyn Classifier,
+        pass: &mut Pass,
+        labels: &[u16],
+        scores: &mut ScoreTable,
+    );
 }

@@ -29,13 +29,14 @@ pub enum SiloError {
 pub struct Silo {
     records: RecordsDivision,
     attributes: AttributesDivision,
-    selection: Selection,
+    /// Room of the last round, to be used again.
+    selection: Option<Box<Selection>>,
 }
 
 /// The private sums of a part of the batch, and room to select them in.
 struct Selected {
     sums: Unreleased,
-    selection: Selection,
+    selection: Box<Selection>,
 }
 
 impl MergeOther for Selected {
@@ -48,7 +49,7 @@ impl Silo {
     /// Puts the divisions together; refuses when they hold different records.
     pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
         let attributes = AttributesDivision::beside(attributes, records.records().ids())?;
-        Ok(Self { records, attributes, selection: Selection::default() })
+        Ok(Self { records, attributes, selection: None })
     }
 
     /// The records division.
@@ -107,22 +108,22 @@ impl Silo {
         let blocks = self.records.model().blocks().to_vec();
         let objective = self.records.objective();
         let combinations = Combinations::new(question, objective.classes(), objective.columns());
-        let selected = |selection: Selection| Selected {
+        let selected = |selection: Box<Selection>| Selected {
             sums: attributes.open(&reserved, question, &blocks),
             selection,
         };
-        let first = selected(std::mem::take(&mut self.selection));
+        let first = selected(self.selection.take().unwrap_or_default());
         let (public, selected) = self.records.pass(
             question,
             round,
             first,
-            || selected(Selection::default()),
-            |selected, candidates| {
+            || selected(Box::default()),
+            |selected, candidates, pending| {
                 let Selected { sums, selection } = selected;
-                attributes.add(&reserved, &combinations, candidates, sums, selection);
+                attributes.add(&reserved, &combinations, candidates, sums, selection, pending);
             },
-        )?;
-        self.selection = selected.selection;
+        );
+        self.selection = Some(selected.selection);
         let whitening = self.records.whitening();
         Ok((public, selected.sums.release(reserved, classes, whitening)))
     }

@@ -15,17 +15,21 @@ pub(super) trait Merge: Send {
     fn merge(&mut self, other: &Self);
 }
 
-/// Runs `work` on every chunk of `which` and adds the sums up in order.
+/// Runs `work` on every chunk of `which` and adds the sums up in order. Beside a chunk, `work` gets
+/// the positions that come after it, at last `upcoming`, to fetch them early.
 ///
 /// A batch of one block runs on the calling thread, in `first`, without touching the pool.
 pub(super) fn sweep<S: Merge>(
     which: &[u32],
+    upcoming: &[u32],
     mut first: S,
     empty: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, &[u32]) + Sync,
+    work: impl Fn(&mut S, &[u32], &[u32]) + Sync,
 ) -> S {
     let block = |sums: &mut S, block: &[u32]| {
-        block.chunks(Pass::CHUNK).for_each(|chunk| work(sums, chunk));
+        let later = block.chunks(Pass::CHUNK).skip(1).chain([upcoming]);
+        let chunks = block.chunks(Pass::CHUNK).zip(later);
+        chunks.for_each(|(chunk, later)| work(sums, chunk, later));
     };
     if which.len() <= BLOCK {
         block(&mut first, which);

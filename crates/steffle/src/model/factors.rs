@@ -52,17 +52,13 @@ impl<'a> Factor<'a> {
         outputs: &mut Vec<f64>,
     ) {
         let width = self.block.outputs;
-        outputs.clear();
         if width == 1 && columns == 2 {
             // The logistic model: a record is one number, and this loop has no inner one.
             let (slopes, _) = self.slopes.as_chunks::<2>();
-            let (rows, _) = combinations.as_chunks::<2>();
-            outputs.extend(slots.iter().zip(slopes).map(|(&slot, [a, b])| {
-                let [c, d] = rows[slot as usize];
-                a * c + b * d
-            }));
+            kernel::combine_pairs(slots, slopes, combinations.as_chunks::<2>().0, outputs);
             return;
         }
+        outputs.clear();
         for (&slot, own) in slots.iter().zip(self.slopes.chunks_exact(width * columns)) {
             let combination = &combinations[slot as usize * columns..][..columns];
             outputs.extend(own.chunks_exact(columns).map(|row| dot(row, combination)));
@@ -109,7 +105,12 @@ impl<'a> Factor<'a> {
 /// Per layer, `v_i = B_i c_i` of the records of a chunk, `[record][output]`: what is left of a
 /// pullback before it meets the layer's inputs.
 #[derive(Debug, Default)]
-pub struct Coefficients(Vec<Vec<f64>>);
+pub struct Coefficients {
+    layers: Vec<Vec<f64>>,
+    /// `|(x, 1)|^2` of the records, side by side.
+    squared_inputs: Vec<f64>,
+    scratch: kernel::Pairs,
+}
 
 impl Coefficients {
     /// Computes the coefficients of a chunk. Record i uses row `slots[i]` of `combinations`,
@@ -123,8 +124,8 @@ impl Coefficients {
         columns: usize,
         limit: Option<f64>,
     ) {
-        self.0.resize_with(factors.len(), Vec::new);
-        for (layer, factor) in self.0.iter_mut().zip(factors) {
+        self.layers.resize_with(factors.len(), Vec::new);
+        for (layer, factor) in self.layers.iter_mut().zip(factors) {
             factor.combine_all(slots, combinations, columns, layer);
         }
         if let Some(limit) = limit {
@@ -134,14 +135,14 @@ impl Coefficients {
 
     /// The coefficients of a layer, `[record][output]`.
     pub fn layer(&self, layer: usize) -> &[f64] {
-        &self.0[layer]
+        &self.layers[layer]
     }
 
     /// Turns them into integers: each record's are multiplied by its factor (1 where `by` is
     /// empty), divided by `grid` and rounded to the nearest integer.
     pub fn round(&mut self, factors: &[Factor<'_>], by: &[f64], grid: f64) {
         let scale = 1.0 / grid;
-        for (layer, factor) in self.0.iter_mut().zip(factors) {
+        for (layer, factor) in self.layers.iter_mut().zip(factors) {
             let width = factor.block.outputs;
             if by.is_empty() {
                 layer.iter_mut().for_each(|v| *v = nearest(*v * scale));
@@ -157,21 +158,22 @@ impl Coefficients {
         if let (
             [Factor { block: Block { outputs: 1, .. }, inputs: Inputs::Rows(rows), .. }],
             [layer],
-        ) = (factors, &mut self.0[..])
+        ) = (factors, &mut self.layers[..])
         {
-            vector::clip_in_place(layer, rows.squared_norms(), limit);
+            kernel::squared_norms(rows, &mut self.squared_inputs);
+            vector::clip_in_place(layer, &self.squared_inputs, limit);
             return;
         }
         for record in 0..records {
             let mut squared = 0.0;
-            for (layer, factor) in self.0.iter().zip(factors) {
+            for (layer, factor) in self.layers.iter().zip(factors) {
                 let width = factor.block.outputs;
                 let own = &layer[record * width..][..width];
                 squared += own.iter().map(|v| v * v).sum::<f64>() * factor.squared_input(record);
             }
             if squared > limit * limit {
                 let by = limit / squared.sqrt();
-                for (layer, factor) in self.0.iter_mut().zip(factors) {
+                for (layer, factor) in self.layers.iter_mut().zip(factors) {
                     let width = factor.block.outputs;
                     layer[record * width..][..width].iter_mut().for_each(|v| *v *= by);
                 }
@@ -214,8 +216,8 @@ impl Gradient {
     pub fn of_blocks(blocks: &[Block]) -> Self {
         let parameters: usize = blocks.iter().map(Block::parameters).sum();
         let first = blocks.first().map_or((0, 0), |block| (block.parameters(), block.outputs));
-        let spare = if first.1 == 1 { vec![0.0; first.0 + 1] } else { Vec::new() };
-        Self { sums: vec![0.0; parameters + first.1], first, spare }
+        let spare = if first.1 == 1 { first.0 + 1 } else { 0 };
+        Self { sums: kernel::zeros(parameters + first.1), first, spare: kernel::zeros(spare) }
     }
 
     /// Adds the pullbacks of a chunk whose factors have one column, with combination 1.
@@ -223,9 +225,37 @@ impl Gradient {
         self.scatter(factors, |layer| factors[layer].slopes);
     }
 
+    /// The same, but left to be added by whoever visits the rows next.
+    pub fn pend<'a>(&'a mut self, factors: &'a [Factor<'a>]) -> Pending<'a> {
+        Pending { into: self, factors }
+    }
+
     /// Adds the pullbacks of a chunk.
     pub fn add(&mut self, factors: &[Factor<'_>], coefficients: &Coefficients) {
-        self.scatter(factors, |layer| &coefficients.0[layer]);
+        self.scatter(factors, |layer| &coefficients.layers[layer]);
+    }
+
+    /// Adds the pullbacks of a chunk and, on the way, those that are pending.
+    pub fn add_beside(
+        &mut self,
+        factors: &[Factor<'_>],
+        coefficients: &mut Coefficients,
+        pending: Pending<'_>,
+    ) {
+        let Pending { into, factors: others } = pending;
+        if let ([factor], [other], [layer]) = (factors, others, &coefficients.layers[..])
+            && let (Inputs::Rows(rows), Inputs::Rows(same)) = (factor.inputs, other.inputs)
+            && std::ptr::eq(rows, same)
+            && factor.block.outputs == 1
+            && rows.layout().padded() <= 2 * rows.len()
+        {
+            let first = (other.slopes, &mut into.sums[..], &mut into.spare[..]);
+            let second = (&layer[..], &mut self.sums[..], &mut self.spare[..]);
+            kernel::add_both(rows, first, second, &mut coefficients.scratch);
+        } else {
+            into.add_plain(others);
+            self.add(factors, coefficients);
+        }
     }
 
     fn scatter<'c>(&mut self, factors: &[Factor<'_>], coefficients: impl Fn(usize) -> &'c [f64]) {
@@ -239,6 +269,12 @@ impl Gradient {
             };
             factor.scatter(coefficients(layer), sums, &mut self.spare);
         }
+    }
+
+    /// Back to zero.
+    pub fn clear(&mut self) {
+        self.sums.fill(0.0);
+        self.spare.fill(0.0);
     }
 
     /// Adds another sum of the same shape.
@@ -255,5 +291,28 @@ impl Gradient {
         flat.extend_from_slice(&self.sums[end + pad..]);
         flat.iter_mut().zip(&self.spare[..self.spare.len().min(end)]).for_each(|(s, x)| *s += x);
         flat
+    }
+
+    /// The sum in the order of theta, in the same memory.
+    pub fn into_flat(self) -> Vec<f64> {
+        let ((end, pad), mut flat) = (self.first, self.sums);
+        flat.drain(end..end + pad);
+        flat.iter_mut().zip(&self.spare[..self.spare.len().min(end)]).for_each(|(s, x)| *s += x);
+        flat
+    }
+}
+
+/// A chunk's part of a sum, still to be added. Who holds it can have it added, beside a sum of
+/// their own over the same rows or alone; they can neither read nor change it.
+#[must_use = "what is pending has to be added"]
+pub struct Pending<'a> {
+    into: &'a mut Gradient,
+    factors: &'a [Factor<'a>],
+}
+
+impl Pending<'_> {
+    /// Adds it alone.
+    pub fn add(self) {
+        self.into.add_plain(self.factors);
     }
 }

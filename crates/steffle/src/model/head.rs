@@ -4,23 +4,12 @@
 
 use super::kernel::vector;
 
-/// Turns logits into probabilities, `[record][label]`; `scratch` is room to work in.
-pub fn probabilities(
-    logits: &[f64],
-    per_record: usize,
-    scratch: &mut Vec<f64>,
-    into: &mut Vec<f64>,
-) {
+/// Turns logits into probabilities, `[record][label]`.
+pub fn probabilities(logits: &[f64], per_record: usize, into: &mut Vec<f64>) {
     if per_record == 1 {
-        // Sigmoids stand side by side first, so that they are computed several at a time. The
-        // old contents are overwritten, so nothing is cleared.
-        scratch.resize(logits.len(), 0.0);
-        scratch.copy_from_slice(logits);
-        vector::sigmoid_in_place(scratch);
+        // The old contents are overwritten, so nothing is cleared.
         into.resize(logits.len() * 2, 0.0);
-        for (pair, &p) in into.as_chunks_mut::<2>().0.iter_mut().zip(&*scratch) {
-            *pair = [1.0 - p, p];
-        }
+        vector::sigmoid_pairs(logits, into.as_chunks_mut().0);
         return;
     }
     into.clear();
@@ -40,11 +29,7 @@ pub fn probabilities(
 pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: &mut Vec<f64>) {
     if logits == 1 {
         into.resize(probabilities.len(), 0.0);
-        let pairs = probabilities.as_chunks::<2>().0.iter();
-        for ([minus, plus], [q, p]) in into.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
-            *plus = q * p;
-            *minus = -*plus;
-        }
+        vector::pair_slopes(probabilities.as_chunks().0, into.as_chunks_mut().0);
         return;
     }
     into.clear();
@@ -59,12 +44,12 @@ pub fn output_slopes(probabilities: &[f64], labels: usize, logits: usize, into: 
 
 /// Slopes of the cross-entropy in the logits, `[record][logit]`: `F - e_y`.
 pub fn loss_slopes(probabilities: &[f64], labels: &[u16], logits: usize, into: &mut Vec<f64>) {
-    into.clear();
     if logits == 1 {
-        let pairs = probabilities.as_chunks::<2>().0.iter();
-        into.extend(pairs.zip(labels).map(|([_, p], &label)| p - f64::from(label)));
+        into.resize(labels.len(), 0.0);
+        vector::pair_loss_slopes(probabilities.as_chunks().0, labels, into);
         return;
     }
+    into.clear();
     into.extend_from_slice(probabilities);
     for (record, &label) in into.chunks_exact_mut(logits).zip(labels) {
         record[usize::from(label)] -= 1.0;

@@ -37,8 +37,7 @@ impl Classifier for Logistic {
 
     fn forward(&self, point: &Point<'_>, rows: &Rows, pass: &mut Pass) {
         kernel::dot_all(rows, point.first(), &mut pass.logits);
-        let Pass { logits, scratch, probabilities, .. } = pass;
-        head::probabilities(logits, 1, scratch, probabilities);
+        head::probabilities(&pass.logits, 1, &mut pass.probabilities);
     }
 
     fn backward(&self, _: &Point<'_>, _: &Pass, _: usize, _: &mut [Vec<f64>]) {}

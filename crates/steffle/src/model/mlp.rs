@@ -91,8 +91,7 @@ impl Classifier for Mlp {
             }
         }
         pass.logits = current;
-        let Pass { logits, scratch, probabilities, .. } = pass;
-        head::probabilities(logits, self.labels(), scratch, probabilities);
+        head::probabilities(&pass.logits, self.labels(), &mut pass.probabilities);
     }
 
     fn backward(&self, point: &Point<'_>, pass: &Pass, columns: usize, slopes: &mut [Vec<f64>]) {

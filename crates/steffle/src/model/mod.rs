@@ -13,7 +13,7 @@ mod mlp;
 mod softmax;
 
 pub(crate) use factors::nearest;
-pub use factors::{Coefficients, Factor, Gradient, Inputs};
+pub use factors::{Coefficients, Factor, Gradient, Inputs, Pending};
 pub use kind::{ModelError, ModelKind};
 pub use logistic::Logistic;
 pub use mlp::Mlp;
@@ -129,8 +129,6 @@ pub struct Pass {
     pub probabilities: Vec<f64>,
     /// Outputs of the hidden layers, `[layer][record][unit]`.
     pub hidden: Vec<Vec<f64>>,
-    /// Room to work in.
-    scratch: Vec<f64>,
 }
 
 impl Pass {

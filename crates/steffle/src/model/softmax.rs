@@ -42,8 +42,7 @@ impl Classifier for Softmax {
         for (row, scores) in pass.logits.chunks_exact_mut(labels).enumerate() {
             kernel::dot_many(rows, row, point.first(), scores);
         }
-        let Pass { logits, scratch, probabilities, .. } = pass;
-        head::probabilities(logits, labels, scratch, probabilities);
+        head::probabilities(&pass.logits, labels, &mut pass.probabilities);
     }
 
     fn backward(&self, _: &Point<'_>, _: &Pass, _: usize, _: &mut [Vec<f64>]) {}

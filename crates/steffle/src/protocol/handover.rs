@@ -228,8 +228,8 @@ pub(super) fn write_rows(rows: &Rows, writer: &mut Writer) {
         .iter()
         .for_each(|&number| writer.u64(number as u64));
     let (numeric, codes) = rows.parts();
-    writer.list(numeric, f32::to_le_bytes);
-    writer.list(codes, u32::to_le_bytes);
+    writer.list(&numeric, f32::to_le_bytes);
+    writer.list(&codes, u32::to_le_bytes);
 }
 
 /// What [`write_rows`] wrote.

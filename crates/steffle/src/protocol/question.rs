@@ -111,7 +111,8 @@ impl Question {
             Form::Centred => 0.0,
             Form::Clipped { limit } => limit,
         };
-        let finite = |numbers: &[f64]| numbers.iter().all(|number| number.is_finite());
+        // All are looked at, several at a time; `all` would stop at the first and look at each.
+        let finite = |numbers: &[f64]| numbers.iter().fold(true, |all, x| all & x.is_finite());
         let cell = |cell: &CellQuestion| finite(&cell.combinations) && finite(&cell.quadratic);
         if !(finite(&self.theta) && self.cells.iter().all(cell) && limit.is_finite()) {
             return Err(QuestionError::NotFinite);

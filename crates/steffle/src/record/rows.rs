@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::kernel::by_width;
+use crate::model::kernel::{as_numbers, gather};
 
 /// Numbers of a row are rounded to multiples of this: 1/4096 of a standard deviation. Then a row
 /// times an integer coefficient is an integer number of grid steps, and sums of such products are
@@ -83,18 +83,27 @@ pub enum RowsError {
 }
 
 /// Encoded rows, checked: every number is finite and every code is in range.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// A row is a run of words: its numbers, its codes, and `|(x, 1)|^2`, which every round needs. A
+/// batch visits rows all over memory, so that what a row costs is the cache lines it lies in.
+#[derive(Debug, Clone)]
 pub struct Rows {
     layout: Layout,
     len: usize,
-    numeric: Vec<f32>,
-    codes: Vec<u32>,
-    /// `|(x, 1)|^2`, needed in every round.
-    squared_norms: Vec<f64>,
+    /// Words from one row to the next.
+    stride: usize,
+    words: Vec<u32>,
+    /// Where in the words the first row starts.
+    start: usize,
 }
+
+/// Words of a cache line.
+const LINE: usize = 16;
 
 impl Rows {
     /// Checks and takes the two row-major parts, numbers rounded to [`GRID`]; refuses ragged, non-finite or out-of-range input.
+    // By value, so that the two parts are freed here and not kept beside the rows.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn new(
         layout: Layout,
         len: usize,
@@ -126,50 +135,95 @@ impl Rows {
         for value in &mut numeric {
             *value = ((f64::from(*value) / GRID).round_ties_even() * GRID) as f32;
         }
-        let mut rows = Self { layout, len, numeric, codes, squared_norms: Vec::new() };
-        rows.squared_norms = (0..len).map(|row| rows.compute_squared_norm(row)).collect();
+        let mut rows = Self::empty(layout);
+        rows.clear_for(len);
+        for row in 0..len {
+            let numbers = &numeric[row * layout.numeric..][..layout.numeric];
+            rows.push(numbers, &codes[row * layout.categorical..][..layout.categorical]);
+        }
         Ok(rows)
     }
 
     /// No row.
     pub fn empty(layout: Layout) -> Self {
-        let (numeric, codes, squared_norms) = (Vec::new(), Vec::new(), Vec::new());
-        Self { layout, len: 0, numeric, codes, squared_norms }
+        let words = layout.numeric + layout.categorical + 2;
+        // A row that nearly fills a power of two gets it, and then lies in as few lines as it can.
+        let whole = words.next_power_of_two();
+        let stride = if whole - words <= words / 8 { whole } else { words };
+        Self { layout, len: 0, stride, words: Vec::new(), start: 0 }
     }
 
-    /// Becomes a copy of the rows `which` of other rows with the same layout.
+    /// Forgets all rows and makes room for `rows` rows, the first at the start of a cache line:
+    /// nothing but speed depends on that.
+    fn clear_for(&mut self, rows: usize) {
+        self.len = 0;
+        self.words.clear();
+        if self.words.capacity() < self.start + rows * self.stride {
+            self.words = Vec::with_capacity(LINE + rows * self.stride);
+            self.start = self.words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
+        }
+        self.words.resize(self.start, 0);
+    }
+
+    /// Appends a row that was checked.
+    fn push(&mut self, numeric: &[f32], codes: &[u32]) {
+        let squares: f64 = numeric.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        let present = codes.iter().filter(|&&code| code != self.layout.absent()).count();
+        let norm = (squares + present as f64 + 1.0).to_bits();
+        self.words.extend(numeric.iter().map(|x| x.to_bits()));
+        self.words.extend_from_slice(codes);
+        self.words.extend([norm as u32, (norm >> 32) as u32]);
+        self.len += 1;
+        self.words.resize(self.start + self.len * self.stride, 0);
+    }
+
+    /// Becomes a copy of the rows `which` of other rows with the same layout; panics where there
+    /// is no such row.
     ///
     /// The hot loops read a chunk several times; gathered, it lies in the first-level cache in
     /// the order in which it is read.
     pub fn gather(&mut self, from: &Self, which: &[u32]) {
+        self.gather_ahead(from, which, &[]);
+    }
+
+    /// [`gather`](Self::gather), and the rows `later` are fetched meanwhile: no more than a hint.
+    pub fn gather_ahead(&mut self, from: &Self, which: &[u32], later: &[u32]) {
         debug_assert_eq!(self.layout, from.layout);
-        let Layout { numeric, categorical, .. } = self.layout;
+        // Words of more rows than these may stay: they are overwritten sooner or later.
+        if self.words.len() < self.start + which.len() * self.stride {
+            self.clear_for(which.len());
+            self.words.resize(self.start + which.len() * self.stride, 0);
+        }
         self.len = which.len();
-        self.numeric.resize(which.len() * numeric, 0.0);
-        self.codes.resize(which.len() * categorical, 0);
-        let (values, codes) = (&from.numeric[..], &from.codes[..]);
-        by_width!(
-            numeric,
-            gather_numeric or gather_numeric_any,
-            (values, which, &mut self.numeric)
-        );
-        by_width!(categorical, gather_codes or gather_codes_any, (codes, which, &mut self.codes));
-        self.squared_norms.clear();
-        self.squared_norms.extend(which.iter().map(|&row| from.squared_norms[row as usize]));
+        gather(self.stride, from.words(), (which, later), &mut self.words[self.start..]);
     }
 
     /// Appends all rows of other rows with the same layout.
     pub fn append(&mut self, other: &Self) {
         debug_assert_eq!(self.layout, other.layout);
-        self.numeric.extend_from_slice(&other.numeric);
-        self.codes.extend_from_slice(&other.codes);
-        self.squared_norms.extend_from_slice(&other.squared_norms);
+        self.words.truncate(self.start + self.len * self.stride);
+        self.words.extend_from_slice(other.words());
         self.len += other.len;
     }
 
     /// All numbers and all codes, row by row.
-    pub fn parts(&self) -> (&[f32], &[u32]) {
-        (&self.numeric, &self.codes)
+    pub fn parts(&self) -> (Vec<f32>, Vec<u32>) {
+        let numbers = (0..self.len).flat_map(|row| self.numeric(row)).copied().collect();
+        (numbers, (0..self.len).flat_map(|row| self.codes(row)).copied().collect())
+    }
+
+    /// All rows, one every [`stride`](Self::stride) words.
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.words[self.start..][..self.len * self.stride]
+    }
+
+    /// Words from one row to the next: numbers, codes, squared norm (low half first), padding.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    fn row(&self, row: usize) -> &[u32] {
+        &self.words()[row * self.stride..][..self.stride]
     }
 
     /// The layout of every row.
@@ -189,57 +243,28 @@ impl Rows {
 
     /// The numbers of row `row`.
     pub fn numeric(&self, row: usize) -> &[f32] {
-        &self.numeric[row * self.layout.numeric..][..self.layout.numeric]
+        as_numbers(&self.row(row)[..self.layout.numeric])
     }
 
     /// The codes of row `row`.
     pub fn codes(&self, row: usize) -> &[u32] {
-        &self.codes[row * self.layout.categorical..][..self.layout.categorical]
+        &self.row(row)[self.layout.numeric..][..self.layout.categorical]
     }
 
     /// `|(x, 1)|^2` of row `row`.
     pub fn squared_norm(&self, row: usize) -> f64 {
-        self.squared_norms[row]
-    }
-
-    /// `|(x, 1)|^2` of every row.
-    pub fn squared_norms(&self) -> &[f64] {
-        &self.squared_norms
-    }
-
-    fn compute_squared_norm(&self, row: usize) -> f64 {
-        let numeric: f64 = self.numeric(row).iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-        let absent = self.layout.absent();
-        let present = self.codes(row).iter().filter(|&&code| code != absent).count();
-        numeric + present as f64 + 1.0
+        let words = &self.row(row)[self.layout.numeric + self.layout.categorical..];
+        f64::from_bits(u64::from(words[0]) | u64::from(words[1]) << 32)
     }
 
     /// Bytes held by the encoded rows.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.numeric[..])
-            + size_of_val(&self.codes[..])
-            + size_of_val(&self.squared_norms[..])
+        size_of_val(self.words())
     }
 }
 
-/// The two gathers, for the two types of columns: a generic type beside the constant could not be
-/// left to inference in [`by_width`].
-macro_rules! gather {
-    ($fixed:ident, $any:ident, $type:ty) => {
-        fn $fixed<const N: usize>(from: &[$type], which: &[u32], into: &mut [$type]) {
-            let rows = from.as_chunks::<N>().0;
-            for (slot, &row) in into.as_chunks_mut::<N>().0.iter_mut().zip(which) {
-                *slot = rows[row as usize];
-            }
-        }
-
-        fn $any(width: usize, from: &[$type], which: &[u32], into: &mut [$type]) {
-            for (slot, &row) in into.chunks_exact_mut(width).zip(which) {
-                slot.copy_from_slice(&from[row as usize * width..][..width]);
-            }
-        }
-    };
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        self.layout == other.layout && self.words() == other.words()
+    }
 }
-
-gather!(gather_numeric, gather_numeric_any, f32);
-gather!(gather_codes, gather_codes_any, u32);

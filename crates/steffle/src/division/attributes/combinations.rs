@@ -1,5 +1,6 @@
 //! What each class adds to the theta messages, from the question.
 
+use crate::model::kernel;
 use crate::protocol::{Form, Question};
 
 /// Per theta message, a table of the combinations that are pulled back, one row per slot.
@@ -29,7 +30,7 @@ impl Combinations {
             Form::Clipped { limit } => (cells.min(1), Some(limit)),
         };
         let slots = cells * (classes + 1) + 1;
-        let mut tables = vec![vec![0.0; slots * columns]; messages];
+        let mut tables = vec![kernel::zeros(slots * columns); messages];
         for (at, cell) in question.cells.iter().enumerate() {
             let table = &mut tables[at.min(messages - 1)][at * (classes + 1) * columns..];
             let mean = mean_row(&cell.combinations, classes, columns);
@@ -53,6 +54,11 @@ impl Combinations {
         let classes = self.classes as u32;
         let slot = u32::from(cell) * (classes + 1) + u32::from(class).min(classes);
         slot.min(self.no_slot())
+    }
+
+    /// [`slot`](Self::slot) of every record.
+    pub fn slots(&self, cells: &[u16], classes: &[u16], slots: &mut Vec<u32>) {
+        kernel::fill_slots(cells, classes, self.classes as u32 + 1, self.no_slot(), slots);
     }
 
     /// The slot of a record that contributes nothing.

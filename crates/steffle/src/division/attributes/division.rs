@@ -9,7 +9,7 @@ use super::{Attributes, Combinations, Terms};
 use crate::division::banks::add_by_slot;
 use crate::division::distances::{DistanceRoom, Distances, INPUT_GRID, Pairs};
 use crate::division::{Candidates, Who};
-use crate::model::{Block, Coefficients, Factor, Gradient, Inputs, nearest};
+use crate::model::{Block, Coefficients, Factor, Gradient, Inputs, Pending, kernel, nearest};
 use crate::noise::NoiseSource;
 use crate::protocol::{Handover, PrivateSums, Question, QuestionError};
 
@@ -57,6 +57,8 @@ pub struct AttributesDivision {
 /// never leaves the division but to be handed back.
 #[derive(Default)]
 pub struct Selection {
+    /// The classes of the chunk's records.
+    own: Vec<u16>,
     slots: Vec<u32>,
     by_slot: Vec<f64>,
     scores: Vec<f64>,
@@ -250,7 +252,7 @@ impl AttributesDivision {
         for handover in handovers {
             let factors = handover.factors();
             let candidates = handover.candidates(&factors);
-            self.add(&reserved, &combinations, &candidates, &mut sums, &mut selection);
+            self.add(&reserved, &combinations, &candidates, &mut sums, &mut selection, None);
         }
         Ok(sums.release(reserved, self.classes(), None))
     }
@@ -259,12 +261,13 @@ impl AttributesDivision {
     pub fn open(&self, _paid: &Reserved, question: &Question, blocks: &[Block]) -> Unreleased {
         let size = question.cells.first().map_or(0, |cell| cell.combinations.len());
         Unreleased {
-            tables: vec![vec![0.0; size]; question.cells.len()],
+            tables: vec![kernel::zeros(size); question.cells.len()],
             thetas: vec![Gradient::of_blocks(blocks); question.messages()],
         }
     }
 
-    /// Adds what the records of a chunk contribute under their real classes.
+    /// Adds what the records of a chunk contribute under their real classes and, since it visits
+    /// the same rows, what is `pending` for the records division.
     pub fn add(
         &self,
         reserved: &Reserved,
@@ -272,18 +275,18 @@ impl AttributesDivision {
         candidates: &Candidates<'_>,
         sums: &mut Unreleased,
         selection: &mut Selection,
+        mut pending: Option<Pending<'_>>,
     ) {
         let Candidates { who, cells, scores, caps, factors } = *candidates;
         let columns = combinations.columns();
         let classes = self.attributes.classes();
-        let Selection { slots, by_slot, coefficients, scores: rounded, hidden, announced } =
+        let Selection { own, slots, by_slot, coefficients, scores: rounded, hidden, announced } =
             selection;
         slots.clear();
         match who {
             Who::Positions(positions) => {
-                let class = |&at: &u32| classes[at as usize];
-                let records = cells.iter().zip(positions);
-                slots.extend(records.map(|(&cell, at)| combinations.slot(cell, class(at))));
+                kernel::pick(classes, positions, own);
+                combinations.slots(cells, own, slots);
                 if let Some(chosen) = &reserved.chosen {
                     for (slot, &at) in slots.iter_mut().zip(positions) {
                         *slot = if chosen[at as usize] { *slot } else { combinations.no_slot() };
@@ -318,7 +321,7 @@ impl AttributesDivision {
         add_by_slot(slots, scores, columns, by_slot);
         combinations.fold_tables(by_slot, &mut sums.tables);
         if combinations.silent() || lattice.is_some_and(|lattice| lattice.coefficient == 0.0) {
-            return;
+            return pending.into_iter().for_each(Pending::add);
         }
         // Theta messages of different cells are different sums: one scatter for each.
         let on_grid: Vec<Factor<'_>>;
@@ -334,8 +337,12 @@ impl AttributesDivision {
             if let Some(lattice) = lattice {
                 coefficients.round(factors, caps, lattice.coefficient);
             }
-            theta.add(inputs, coefficients);
+            match pending.take() {
+                Some(pending) => theta.add_beside(inputs, coefficients, pending),
+                None => theta.add(inputs, coefficients),
+            }
         }
+        pending.into_iter().for_each(Pending::add);
     }
 }
 

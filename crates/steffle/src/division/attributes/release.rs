@@ -3,7 +3,7 @@
 use super::price::{IntegerNoise, Lattice, Noise};
 use crate::division::distances::INPUT_GRID;
 use crate::linear::Whitening;
-use crate::model::Gradient;
+use crate::model::{Gradient, kernel};
 use crate::noise::{NoiseKind, NoiseSource};
 use crate::protocol::{Encode, PrivateSums, Writer};
 
@@ -61,9 +61,9 @@ impl Reserved {
         let drawn = match noise {
             Noise::None => Drawn::None,
             Noise::Gaussian(scale) => {
-                let mut thetas = vec![vec![0.0; numbers]; messages];
+                let mut thetas = vec![kernel::zeros(numbers); messages];
                 thetas.iter_mut().for_each(|theta| source.add_gaussian(scale.theta, theta));
-                let mut tables = vec![vec![0.0; classes * columns]; cells];
+                let mut tables = vec![kernel::zeros(classes * columns); cells];
                 for (cell, scales) in tables.iter_mut().zip(&scale.table) {
                     for (row, &scale) in cell.chunks_exact_mut(columns).zip(scales) {
                         source.add_gaussian(scale, row);
@@ -162,10 +162,11 @@ impl Unreleased {
         Released { value: sums, kind, noised }
     }
 
-    fn centred(&self, k: f64) -> PrivateSums {
+    fn centred(mut self, k: f64) -> PrivateSums {
+        self.tables.iter_mut().flatten().for_each(|sum| *sum /= k);
         PrivateSums {
-            tables: self.tables.iter().map(|t| t.iter().map(|sum| sum / k).collect()).collect(),
-            thetas: self.thetas.iter().map(Gradient::flatten).collect(),
+            tables: self.tables,
+            thetas: self.thetas.into_iter().map(Gradient::into_flat).collect(),
             table_deviation: 0.0,
             theta_signal: 0.0,
             theta_deviation: 0.0,

@@ -71,16 +71,22 @@ impl Batches {
 
     /// The positions of the records of round `round`.
     pub fn draw(&mut self, batch: Batch, round: u32) -> &[u32] {
+        self.draw_ahead(batch, round).0
+    }
+
+    /// The positions of the records of round `round` and those that are likely drawn in the next,
+    /// of which there may be none: to fetch them early.
+    pub fn draw_ahead(&mut self, batch: Batch, round: u32) -> (&[u32], &[u32]) {
         let size = match batch {
             Batch::All => {
                 if self.epoch.take().is_some() {
                     self.reset();
                 }
-                return &self.order;
+                return (&self.order, &[]);
             }
             Batch::Block(count) => {
                 self.make_blocks(count);
-                return &self.blocks[Self::block_of(count, round)];
+                return (&self.blocks[Self::block_of(count, round)], &[]);
             }
             Batch::Mini(size) => size as usize,
         };
@@ -90,7 +96,9 @@ impl Batches {
             shuffle(&mut self.order, &mut stream(self.seed, self.node, Purpose::Batch, epoch));
             self.epoch = Some(epoch);
         }
-        &self.order[start..self.order.len().min(start + size)]
+        let rest = &self.order[start..];
+        let (drawn, rest) = rest.split_at(size.min(rest.len()));
+        (drawn, &rest[..size.min(rest.len())])
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::protection::{Protection, RowCap};
-use super::workspace::{PublicPart, PublicSumming, Workspace};
+use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
 use crate::division::distances::{DistanceRoom, Distances, Pairs};
 use crate::division::sweep::{Merge, sweep};
 use crate::division::{Candidates, NO_CELL, Objective, Who};
 use crate::linear::{Whitening, WhiteningError};
-use crate::model::Classifier;
+use crate::model::{Classifier, Pending};
 use crate::protocol::{Batch, Handover, PublicSums, Question, QuestionError};
 use crate::record::Records;
 
@@ -42,13 +42,13 @@ pub enum RecordsDivisionError {
 /// Holds features and labels; knows nothing of `s`.
 pub struct RecordsDivision {
     pub(super) records: Records,
-    /// The cell of every record: a function of public columns, so it never changes.
-    pub(super) cells: Vec<u16>,
+    pub(super) cells: Cells,
     pub(super) objective: Arc<dyn Objective>,
     pub(super) model: Arc<dyn Classifier>,
     batches: Batches,
     protection: Protection,
-    workspace: Workspace,
+    /// Room of the last pass, to be used again.
+    room: Option<(PublicSumming, Box<Workspace>)>,
     /// Memberships in place of `s`, for methods that release it once.
     pub(super) imputed: Option<Imputed>,
     pub(super) last: LastLogits,
@@ -59,7 +59,7 @@ pub struct RecordsDivision {
 pub(in crate::division) struct Summing<T> {
     pub(in crate::division) public: PublicSumming,
     pub(in crate::division) other: T,
-    workspace: Workspace,
+    workspace: Box<Workspace>,
 }
 
 impl<T: MergeOther> Merge for Summing<T> {
@@ -112,22 +112,11 @@ impl RecordsDivision {
         let cell = |(row, &label): (usize, &u16)| {
             objective.cell(label, records.stratum(row)).map_or(NO_CELL, |cell| cell as u16)
         };
-        let cells = records.labels().iter().enumerate().map(cell).collect();
+        let cells = Cells::new(records.labels().iter().enumerate().map(cell).collect());
         let batches = Batches::new(seed, node, block_keys(&records));
-        let workspace = Workspace::new(model.layout());
         let (protection, imputed, last) = (Protection::default(), None, LastLogits::default());
-        let division = Self {
-            records,
-            cells,
-            objective,
-            model,
-            batches,
-            protection,
-            workspace,
-            imputed,
-            last,
-        };
-        Ok(division)
+        let room = None;
+        Ok(Self { records, cells, objective, model, batches, protection, room, imputed, last })
     }
 
     /// The records.
@@ -137,7 +126,7 @@ impl RecordsDivision {
 
     /// The cell of every record; `NO_CELL` for none.
     pub(crate) fn cells(&self) -> &[u16] {
-        &self.cells
+        self.cells.each()
     }
 
     /// The model all parties agreed on.
@@ -205,7 +194,7 @@ impl RecordsDivision {
             false,
             shape(Distances::default()),
             || shape(Distances::default()),
-            |measuring, candidates| {
+            |measuring, candidates, _| {
                 let Measuring { distances, room, lengths: own } = measuring;
                 own.clear();
                 if let (Who::Positions(which), false) = (candidates.who, lengths.is_empty()) {
@@ -216,7 +205,7 @@ impl RecordsDivision {
             },
         );
         self.protection.give_lengths(lengths);
-        let mut distances = measured?.1.distances;
+        let mut distances = measured.1.distances;
         let which = self.batches.draw(question.batch, round);
         self.protection.cap_round(&mut distances, which, self.records.len());
         Ok(match self.records.units() {
@@ -234,7 +223,11 @@ impl RecordsDivision {
         question: &Question,
         round: u32,
     ) -> Result<PublicSums, RecordsDivisionError> {
-        self.pass(question, round, (), || (), |(), _| {}).map(|(public, ())| public)
+        self.check(question)?;
+        let add = |(): &mut (), _: &Candidates<'_>, pending: Option<Pending<'_>>| {
+            pending.into_iter().for_each(Pending::add);
+        };
+        Ok(self.pass(question, round, (), || (), add).0)
     }
 
     /// Answers, and writes down the candidates for attributes divisions elsewhere.
@@ -243,6 +236,7 @@ impl RecordsDivision {
         question: &Question,
         round: u32,
     ) -> Result<(PublicSums, Handover), RecordsDivisionError> {
+        self.check(question)?;
         if self.protection.by_round() {
             self.measure(question, round)?;
         }
@@ -253,10 +247,11 @@ impl RecordsDivision {
             round,
             empty.clone(),
             || empty.clone(),
-            |handover, candidates| {
+            |handover, candidates, pending| {
+                pending.into_iter().for_each(Pending::add);
                 handover.push(candidates, &ids);
             },
-        )?;
+        );
         if let Some(units) = self.records.units() {
             let which = self.batches.draw(question.batch, round);
             handover.set_units(numbered(which.iter().map(|&row| units[row as usize])));
@@ -264,15 +259,16 @@ impl RecordsDivision {
         Ok((public, handover))
     }
 
-    /// One pass over the round's batch; every chunk's candidates go to `receive`.
+    /// One pass over the round's batch for a question that was checked; every chunk's candidates go
+    /// to `receive`, and with them the pending gradient of its loss.
     pub(in crate::division) fn pass<T: MergeOther>(
         &mut self,
         question: &Question,
         round: u32,
         first: T,
         empty: impl Fn() -> T + Sync,
-        receive: impl Fn(&mut T, &Candidates<'_>) + Sync,
-    ) -> Result<(PublicSums, T), RecordsDivisionError> {
+        receive: impl Fn(&mut T, &Candidates<'_>, Option<Pending<'_>>) + Sync,
+    ) -> (PublicSums, T) {
         self.pass_over(question, round, true, first, empty, receive)
     }
 
@@ -283,29 +279,34 @@ impl RecordsDivision {
         public: bool,
         first: T,
         empty: impl Fn() -> T + Sync,
-        receive: impl Fn(&mut T, &Candidates<'_>) + Sync,
-    ) -> Result<(PublicSums, T), RecordsDivisionError> {
-        self.check(question)?;
+        receive: impl Fn(&mut T, &Candidates<'_>, Option<Pending<'_>>) + Sync,
+    ) -> (PublicSums, T) {
         let objective = self.objective.as_ref();
         let model = self.model.as_ref();
         let caps = self.protection.caps();
         let part = PublicPart::new(&self.records, &self.cells, objective, model, question, caps);
-        let fresh = |other, workspace| Summing { public: part.empty(), other, workspace };
-        let layout = self.model.layout();
-        let which = self.batches.draw(question.batch, round);
+        let fresh = |other, room: Option<(PublicSumming, Box<Workspace>)>| {
+            let (old, workspace) = room.unzip();
+            let workspace = workspace.unwrap_or_else(|| Box::new(Workspace::new(model.layout())));
+            Summing { public: part.empty_in(old), other, workspace }
+        };
+        let (which, upcoming) = self.batches.draw_ahead(question.batch, round);
         let sums = sweep(
             which,
-            fresh(first, std::mem::replace(&mut self.workspace, Workspace::new(layout))),
-            || fresh(empty(), Workspace::new(layout)),
-            |sums, chunk| {
+            upcoming,
+            fresh(first, self.room.take()),
+            || fresh(empty(), None),
+            |sums, chunk, later| {
                 let Summing { public: sums, other, workspace } = sums;
                 let sums = public.then_some(sums);
-                part.run(chunk, workspace, sums, |candidates| receive(other, candidates));
+                part.run(chunk, later, workspace, sums, |candidates, pending| {
+                    receive(other, candidates, pending);
+                });
             },
         );
         let public = sums.public.finish(self.records.len(), question);
-        self.workspace = sums.workspace;
-        Ok((public, sums.other))
+        self.room = Some((sums.public, sums.workspace));
+        (public, sums.other)
     }
 }
 

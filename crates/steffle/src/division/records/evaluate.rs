@@ -46,7 +46,7 @@ impl RecordsDivision {
         };
         let evaluation = Evaluation {
             records: &self.records,
-            cells: &self.cells,
+            cells: self.cells.each(),
             objective,
             imputed,
             point: Point::new(model, &question.theta),
@@ -77,7 +77,6 @@ struct Buffers {
     which: Vec<u32>,
     rows: Rows,
     pass: Pass,
-    scratch: Vec<f64>,
     scores: ScoreTable,
     slopes: Vec<Vec<f64>>,
     combinations: Vec<f64>,
@@ -164,15 +163,14 @@ impl Evaluation<'_> {
         buffers: &mut Buffers,
         sums: &mut Sums,
     ) {
-        let Buffers { which, rows, pass, scratch, scores, slopes, combinations, coefficients } =
-            buffers;
+        let Buffers { which, rows, pass, scores, slopes, combinations, coefficients } = buffers;
         let model = self.point.model();
         gather(self.records, range.clone(), which, rows);
         match known {
             Some(logits) => {
                 pass.logits.clear();
                 pass.logits.extend_from_slice(logits);
-                head::probabilities(logits, model.logits(), scratch, &mut pass.probabilities);
+                head::probabilities(logits, model.logits(), &mut pass.probabilities);
             }
             None => model.forward(&self.point, rows, pass),
         }
@@ -211,7 +209,6 @@ impl Evaluation<'_> {
             which: Vec::new(),
             rows: Rows::empty(model.layout()),
             pass: Pass::default(),
-            scratch: Vec::new(),
             scores: ScoreTable::default(),
             slopes: vec![Vec::new(); model.blocks().len()],
             combinations: Vec::new(),

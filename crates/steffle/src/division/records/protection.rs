@@ -93,7 +93,7 @@ impl Protection {
         };
         let lengths = match &whitening {
             Some(whitening) => whitening.lengths(&features),
-            None => rows.squared_norms().iter().map(|squared| squared.sqrt()).collect(),
+            None => (0..rows.len()).map(|row| rows.squared_norm(row).sqrt()).collect(),
         };
         let mut caps = Vec::new();
         if cap != RowCap::NONE {

@@ -2,7 +2,9 @@
 
 use crate::division::banks::add_by_slot;
 use crate::division::{Candidates, Objective, ScoreTable, Who};
-use crate::model::{Classifier, Coefficients, Factor, Gradient, Pass, Point, head};
+use crate::model::{
+    Classifier, Coefficients, Factor, Gradient, Pass, Pending, Point, head, kernel,
+};
 use crate::protocol::{CellQuestion, CellSums, Form, PublicSums, Question};
 use crate::record::{Layout, Records, Rows};
 
@@ -15,6 +17,7 @@ pub(in crate::division) struct Workspace {
     slots: Vec<u32>,
     caps: Vec<f64>,
     scores: ScoreTable,
+    loss_slopes: Vec<Vec<f64>>,
     slopes: Vec<Vec<f64>>,
     coefficients: Coefficients,
 }
@@ -29,6 +32,7 @@ impl Workspace {
             slots: Vec::new(),
             caps: Vec::new(),
             scores: ScoreTable::default(),
+            loss_slopes: Vec::new(),
             slopes: Vec::new(),
             coefficients: Coefficients::default(),
         }
@@ -39,7 +43,7 @@ impl Workspace {
 pub(in crate::division) struct PublicPart<'a> {
     pub(in crate::division) records: &'a Records,
     /// The cell of every record.
-    pub(in crate::division) cells: &'a [u16],
+    pub(in crate::division) cells: &'a Cells,
     pub(in crate::division) objective: &'a dyn Objective,
     pub(in crate::division) point: Point<'a>,
     pub(in crate::division) question: &'a Question,
@@ -48,6 +52,34 @@ pub(in crate::division) struct PublicPart<'a> {
     /// Per cell a table with `2 mean_r C_r - q` in the cell's row and 0 in all others; empty where
     /// the public theta term is not asked for or is 0.
     common: Vec<Vec<f64>>,
+}
+
+/// The cell of every record: a function of public columns, so it never changes.
+pub(in crate::division) struct Cells {
+    each: Vec<u16>,
+    /// The one that all records are in, if there is such a one.
+    same: Option<u16>,
+}
+
+impl Cells {
+    pub(in crate::division) fn new(each: Vec<u16>) -> Self {
+        let same = each.first().copied().filter(|first| each.iter().all(|cell| cell == first));
+        Self { each, same }
+    }
+
+    pub(in crate::division) fn each(&self) -> &[u16] {
+        &self.each
+    }
+
+    fn pick(&self, which: &[u32], into: &mut Vec<u16>) {
+        match self.same {
+            Some(cell) => {
+                into.clear();
+                into.resize(which.len(), cell);
+            }
+            None => kernel::pick(&self.each, which, into),
+        }
+    }
 }
 
 /// Public sums while they grow.
@@ -64,7 +96,7 @@ pub(in crate::division) struct PublicSumming {
 impl<'a> PublicPart<'a> {
     pub(in crate::division) fn new(
         records: &'a Records,
-        cells: &'a [u16],
+        cells: &'a Cells,
         objective: &'a dyn Objective,
         model: &'a dyn Classifier,
         question: &'a Question,
@@ -93,72 +125,108 @@ impl<'a> PublicPart<'a> {
         Self { records, cells, objective, point, question, caps, common: commons }
     }
 
+    /// Empty sums, in the room of old ones.
+    pub(in crate::division) fn empty_in(&self, old: Option<PublicSumming>) -> PublicSumming {
+        let Some(mut sums) = old.filter(|old| old.thetas.len() == self.common.len()) else {
+            return self.empty();
+        };
+        (sums.batch, sums.loss) = (0, 0.0);
+        sums.gradient.clear();
+        sums.thetas.iter_mut().for_each(Gradient::clear);
+        let cells = self.question.cells.len() + 1;
+        sums.counts.clear();
+        sums.counts.resize(cells, 0);
+        sums.scores.clear();
+        sums.scores.resize(self.objective.columns() * cells, 0.0);
+        sums
+    }
+
     pub(in crate::division) fn empty(&self) -> PublicSumming {
         let (cells, model) = (self.question.cells.len(), self.point.model());
         PublicSumming {
             batch: 0,
             loss: 0.0,
             gradient: Gradient::new(model),
-            counts: vec![0; cells + 1],
-            scores: vec![0.0; self.objective.columns() * (cells + 1)],
-            thetas: vec![Gradient::new(model); self.common.len()],
+            counts: kernel::zeros(cells + 1),
+            scores: kernel::zeros(self.objective.columns() * (cells + 1)),
+            thetas: self.common.iter().map(|_| Gradient::new(model)).collect(),
         }
     }
 
     /// Runs a chunk: adds its public sums, where there is somewhere to add them, then hands its
-    /// candidates to `hand_over`.
+    /// candidates to `hand_over`, which is also to have the pending gradient of the loss added.
     pub(in crate::division) fn run(
         &self,
         which: &[u32],
+        later: &[u32],
         workspace: &mut Workspace,
-        mut sums: Option<&mut PublicSumming>,
-        hand_over: impl FnOnce(&Candidates<'_>),
+        sums: Option<&mut PublicSumming>,
+        hand_over: impl FnOnce(&Candidates<'_>, Option<Pending<'_>>),
     ) {
-        let Workspace { rows, pass, labels, cells, slots, caps, scores, slopes, coefficients } =
-            workspace;
+        let Workspace {
+            rows,
+            pass,
+            labels,
+            cells,
+            slots,
+            caps,
+            scores,
+            loss_slopes,
+            slopes,
+            coefficients,
+        } = workspace;
         let (records, model) = (self.records, self.point.model());
-        rows.gather(records.rows(), which);
+        rows.gather_ahead(records.rows(), which, later);
         model.forward(&self.point, rows, pass);
-        labels.clear();
-        labels.extend(which.iter().map(|&row| records.labels()[row as usize]));
+        kernel::pick(records.labels(), which, labels);
 
-        slopes.resize_with(model.blocks().len(), Vec::new);
-        let last = slopes.len() - 1;
-        if let Some(sums) = sums.as_deref_mut() {
-            sums.batch += which.len() as u64;
+        let last = model.blocks().len() - 1;
+        let public = sums.map(|sums| {
+            let PublicSumming { batch, loss, gradient, counts, scores, thetas } = sums;
+            *batch += which.len() as u64;
             if self.question.loss {
                 let Pass { logits, probabilities, .. } = &*pass;
-                sums.loss += head::loss_sum(logits, probabilities, labels, model.logits());
+                *loss += head::loss_sum(logits, probabilities, labels, model.logits());
             }
-            head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
-            model.backward(&self.point, pass, 1, slopes);
-            let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
-            sums.gradient.add_plain(&factors);
-        }
+            loss_slopes.resize_with(last + 1, Vec::new);
+            head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut loss_slopes[last]);
+            model.backward(&self.point, pass, 1, loss_slopes);
+            (gradient, (counts, scores, thetas))
+        });
         if self.question.cells.is_empty() {
+            if let Some((gradient, _)) = public {
+                let factors = Factor::layers(model.blocks(), loss_slopes, rows, &pass.hidden);
+                gradient.add_plain(&factors);
+            }
             return;
         }
 
-        cells.clear();
-        cells.extend(which.iter().map(|&row| self.cells[row as usize]));
+        self.cells.pick(which, cells);
         // Cells are slots; the one after the last is for records in none.
         let none = self.question.cells.len() as u32;
         slots.clear();
-        slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none)));
+        match self.cells.same {
+            Some(cell) => slots.resize(which.len(), u32::from(cell).min(none)),
+            None => slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none))),
+        }
         self.objective.score(model, pass, labels, scores);
+        slopes.resize_with(last + 1, Vec::new);
         std::mem::swap(&mut slopes[last], &mut scores.slopes);
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
+        let loss_factors = Factor::layers(model.blocks(), loss_slopes, rows, &pass.hidden);
         let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
-        if let Some(sums) = sums {
-            if let [count, _] = &mut sums.counts[..] {
+        let (pending, others) =
+            public.map(|(gradient, others)| (gradient.pend(&loss_factors), others)).unzip();
+        if let Some((counts, totals, thetas)) = others {
+            if let [count, _] = &mut counts[..] {
                 // One cell: counting needs no slot to wait for.
                 *count += slots.iter().filter(|&&cell| cell == 0).count() as u64;
             } else {
-                slots.iter().for_each(|&cell| sums.counts[cell as usize] += 1);
+                slots.iter().for_each(|&cell| counts[cell as usize] += 1);
             }
-            add_by_slot(slots, &scores.values, columns, &mut sums.scores);
-            for (common, theta) in self.common.iter().zip(&mut sums.thetas) {
+            add_by_slot(slots, &scores.values, columns, totals);
+            for (common, theta) in self.common.iter().zip(thetas) {
                 coefficients.fill(&factors, slots, common, columns, None);
                 theta.add(&factors, coefficients);
             }
@@ -167,13 +235,14 @@ impl<'a> PublicPart<'a> {
         if !self.caps.is_empty() {
             caps.extend(which.iter().map(|&row| self.caps[row as usize]));
         }
-        hand_over(&Candidates {
+        let candidates = Candidates {
             who: Who::Positions(which),
             cells,
             scores: &scores.values,
             caps,
             factors: &factors,
-        });
+        };
+        hand_over(&candidates, pending);
     }
 }
 
@@ -193,7 +262,7 @@ impl PublicSumming {
 
     /// The reply of a silo that holds `held` records. A public theta term that is 0 everywhere is
     /// sent as zeros, so that the reply's shape is the question's.
-    pub(in crate::division) fn finish(self, held: usize, question: &Question) -> PublicSums {
+    pub(in crate::division) fn finish(&self, held: usize, question: &Question) -> PublicSums {
         let gradient = self.gradient.flatten();
         let theta = |cell: usize| match (question.form, self.thetas.get(cell)) {
             (Form::Clipped { .. }, _) => Vec::new(),

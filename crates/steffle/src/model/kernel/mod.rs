@@ -4,14 +4,29 @@
 //! contiguous run. Every weight slice here is *padded*: it ends with a zero slot that absent
 //! levels point at ([`Layout::absent`](crate::record::Layout::absent)).
 //!
-//! This module and [`vector`] below it are the only ones that may say `unsafe`: here to look up a
-//! code that was checked when its row was made, there to call what was compiled for AVX2. Both
-//! uses were measured, and both say why they are sound.
+//! This module and those below it are the only ones that may say `unsafe`: to look up what was
+//! checked before the loop, and to call what was compiled for wider vectors. Every use was measured and
+//! says why it is sound.
 #![allow(unsafe_code)]
+// A function takes on the lanes of the one that it is compiled into, if it is.
+#![allow(clippy::inline_always)]
 
+mod lookup;
+mod single;
 pub(crate) mod vector;
 
-use crate::record::{Layout, Rows};
+pub(crate) use lookup::{as_numbers, combine_pairs, fill_slots, gather, pick};
+pub(crate) use single::{Pairs, add_all, add_both, dot_all, squared_norms};
+
+use crate::record::Rows;
+
+/// Zeros. `vec![0.0; n]` asks for zeroed memory, which the system's allocator hands out the slow
+/// way; a round has a dozen such vectors, all small.
+pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
+    let mut zeros = Vec::with_capacity(len);
+    zeros.resize(len, T::default());
+    zeros
+}
 
 /// Copies `weights` (`[features + 1][outputs]`) and appends the zero slot.
 pub(crate) fn pad(weights: &[f64], outputs: usize, padded: &mut Vec<f64>) {
@@ -41,174 +56,49 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// The scores of all rows under one output: `w' x + bias`.
-pub(crate) fn dot_all(rows: &Rows, weights: &[f64], scores: &mut Vec<f64>) {
-    let (numeric, codes) = rows.parts();
-    scores.clear();
-    scores.resize(rows.len(), weights[rows.layout().features]);
-    by_width!(rows.layout().numeric, dot_numeric or dot_numeric_any, (numeric, weights, scores));
-    assert!(weights.len() >= rows.layout().padded());
-    // SAFETY: `rows` are checked rows, and the length was checked just now.
-    unsafe {
-        by_width!(rows.layout().categorical, dot_codes or dot_codes_any, (codes, weights, scores));
-    }
-}
+/// Defines `$name`, which runs `$body` with as many lanes as the processor has: with AVX2 or, after
+/// `wide`, with AVX-512. What looks up entries one by one gains nothing from the widest lanes.
+macro_rules! vectorised {
+    ($(#[$docs:meta])* wide $name:ident $arguments:tt $body:block) => {
+        $crate::model::kernel::vectorised!(@ [$(#[$docs])*] $name $arguments $body ["avx512f" "avx2"]);
+    };
+    ($(#[$docs:meta])* $name:ident $arguments:tt $body:block) => {
+        $crate::model::kernel::vectorised!(@ [$(#[$docs])*] $name $arguments $body ["avx2"]);
+    };
+    (@ [$(#[$docs:meta])*] $name:ident($($argument:ident: $type:ty),*) $body:block
+        [$($feature:tt)*]) => {
+        $(#[$docs])*
+        pub(crate) fn $name($($argument: $type),*) {
+            #[inline(always)]
+            fn plain($($argument: $type),*) $body
 
-fn dot_numeric<const N: usize>(values: &[f32], weights: &[f64], scores: &mut [f64]) {
-    let Some((weights, _)) = weights.split_first_chunk::<N>() else { return };
-    for (score, row) in scores.iter_mut().zip(values.as_chunks::<N>().0) {
-        // Two lanes, for even and odd columns: two products at a time.
-        let (row_pairs, row_last) = row.as_chunks::<2>();
-        let (weight_pairs, weight_last) = weights.as_chunks::<2>();
-        let mut lanes = [0.0; 2];
-        for ([a, b], [v, w]) in row_pairs.iter().zip(weight_pairs) {
-            lanes[0] += f64::from(*a) * v;
-            lanes[1] += f64::from(*b) * w;
+            #[cfg(target_arch = "x86_64")]
+            {
+                $crate::model::kernel::vectorised!(
+                    @try [$($feature)*] plain ($($argument: $type),*));
+            }
+            plain($($argument),*);
         }
-        for (a, v) in row_last.iter().zip(weight_last) {
-            lanes[0] += f64::from(*a) * v;
-        }
-        *score += lanes[0] + lanes[1];
-    }
-}
-
-fn dot_numeric_any(width: usize, values: &[f32], weights: &[f64], scores: &mut [f64]) {
-    for (score, row) in scores.iter_mut().zip(values.chunks_exact(width)) {
-        *score += row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum::<f64>();
-    }
-}
-
-/// The slot that a code points at, without a second check of the code.
-///
-/// # Safety
-/// `code` is a code of checked [`Rows`] of some layout and `slots` has at least that layout's
-/// [`padded`](Layout::padded) length: codes are then at most `features + 1`, one less than that.
-/// [`Rows::new`] refuses any other code and nothing else can make rows; [`dot_all`] and
-/// [`add_all`] check the length. The check in every addition took 8 % of a training run.
-#[inline]
-unsafe fn at(slots: &[f64], code: u32) -> f64 {
-    debug_assert!((code as usize) < slots.len());
-    // SAFETY: the caller's promise.
-    unsafe { *slots.get_unchecked(code as usize) }
-}
-
-/// As [`at`], to be added to.
-///
-/// # Safety
-/// As for [`at`].
-#[inline]
-unsafe fn at_mut(slots: &mut [f64], code: u32) -> &mut f64 {
-    debug_assert!((code as usize) < slots.len());
-    // SAFETY: the caller's promise.
-    unsafe { slots.get_unchecked_mut(code as usize) }
-}
-
-/// # Safety
-/// As for [`at`], for all codes.
-unsafe fn dot_codes<const K: usize>(codes: &[u32], weights: &[f64], scores: &mut [f64]) {
-    for (score, row) in scores.iter_mut().zip(codes.as_chunks::<K>().0) {
-        let (mut first, mut second) = (0.0, 0.0);
-        for &code in &row[..K / 2] {
-            // SAFETY: this function's own condition.
-            first += unsafe { at(weights, code) };
-        }
-        for &code in &row[K / 2..] {
-            // SAFETY: as above.
-            second += unsafe { at(weights, code) };
-        }
-        *score += first + second;
-    }
-}
-
-/// # Safety
-/// None needed; it stands in for [`dot_codes`].
-unsafe fn dot_codes_any(width: usize, codes: &[u32], weights: &[f64], scores: &mut [f64]) {
-    for (score, row) in scores.iter_mut().zip(codes.chunks_exact(width)) {
-        *score += row.iter().map(|&code| weights[code as usize]).sum::<f64>();
-    }
-}
-
-/// Adds `coefficient * (x, 1)` of each row to `into`.
-///
-/// Rows alternate between `into` and `spare`, whose sum is meant: most rows share their most
-/// frequent levels, and an addition to the slot that was just written waits for the write.
-pub(crate) fn add_all(rows: &Rows, coefficients: &[f64], into: &mut [f64], spare: &mut [f64]) {
-    let Layout { numeric: numbers, categorical, features } = rows.layout();
-    let (numeric, codes) = rows.parts();
-    by_width!(numbers, add_numeric or add_numeric_any, (numeric, coefficients, into));
-    assert!(into.len() >= rows.layout().padded() && spare.len() >= rows.layout().padded());
-    // SAFETY: `rows` are checked rows, and the lengths were checked just now.
-    unsafe {
-        by_width!(categorical, add_codes or add_codes_any, (codes, coefficients, into, spare));
-    }
-    into[features] += sum(coefficients);
-}
-
-/// The sum, in four chains that do not wait for each other.
-fn sum(values: &[f64]) -> f64 {
-    let (fours, rest) = values.as_chunks::<4>();
-    let mut chains = [0.0; 4];
-    for four in fours {
-        chains.iter_mut().zip(four).for_each(|(chain, value)| *chain += value);
-    }
-    chains.iter().chain(rest).sum()
-}
-
-fn add_numeric<const N: usize>(values: &[f32], coefficients: &[f64], into: &mut [f64]) {
-    let mut sums = [0.0; N];
-    for (&coefficient, row) in coefficients.iter().zip(values.as_chunks::<N>().0) {
-        for at in 0..N {
-            sums[at] += coefficient * f64::from(row[at]);
-        }
-    }
-    into.iter_mut().zip(sums).for_each(|(into, sum)| *into += sum);
-}
-
-fn add_numeric_any(width: usize, values: &[f32], coefficients: &[f64], into: &mut [f64]) {
-    for (&coefficient, row) in coefficients.iter().zip(values.chunks_exact(width)) {
-        for (sum, &value) in into.iter_mut().zip(row) {
-            *sum += coefficient * f64::from(value);
-        }
-    }
-}
-
-/// # Safety
-/// As for [`at`], for all codes, in both slices.
-unsafe fn add_codes<const K: usize>(
-    codes: &[u32],
-    coefficients: &[f64],
-    into: &mut [f64],
-    spare: &mut [f64],
-) {
-    let (pairs, rest) = codes.as_chunks::<K>().0.as_chunks::<2>();
-    let (twos, last) = coefficients.as_chunks::<2>();
-    for ([even, odd], [first, second]) in pairs.iter().zip(twos) {
-        for column in 0..K {
-            // SAFETY: this function's own condition.
-            unsafe {
-                *at_mut(into, even[column]) += first;
-                *at_mut(spare, odd[column]) += second;
+    };
+    (@try [] $plain:ident $arguments:tt) => {};
+    (@try [$feature:tt $($others:tt)*] $plain:ident
+        ($($argument:ident: $type:ty),*)) => {
+        {
+            #[target_feature(enable = $feature)]
+            fn compiled($($argument: $type),*) {
+                $plain($($argument),*);
+            }
+            if std::arch::is_x86_feature_detected!($feature) {
+                // SAFETY: `compiled` is a safe function whose one requirement is that the
+                // processor has the feature, which was just checked.
+                return unsafe { compiled($($argument),*) };
             }
         }
-    }
-    for (row, coefficient) in rest.iter().zip(last) {
-        row.iter().for_each(|&code| into[code as usize] += coefficient);
-    }
+        $crate::model::kernel::vectorised!(
+            @try [$($others)*] $plain ($($argument: $type),*));
+    };
 }
-
-/// # Safety
-/// None needed; it stands in for [`add_codes`].
-unsafe fn add_codes_any(
-    width: usize,
-    codes: &[u32],
-    coefficients: &[f64],
-    into: &mut [f64],
-    _spare: &mut [f64],
-) {
-    for (row, coefficient) in codes.chunks_exact(width).zip(coefficients) {
-        row.iter().for_each(|&code| into[code as usize] += coefficient);
-    }
-}
+use vectorised;
 
 /// The scores of one row under `scores.len()` interleaved outputs.
 #[inline]
@@ -250,6 +140,7 @@ pub(crate) fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Layout;
 
     fn sample() -> Rows {
         let layout = Layout { numeric: 2, categorical: 2, features: 6 };

@@ -1,37 +1,14 @@
-//! Element-wise functions, compiled twice: for any machine and for one with AVX2.
+//! Element-wise functions, compiled for any machine, for AVX2 and for AVX-512.
 //!
-//! Both copies are the same Rust code; without fused multiply-add, which is not enabled, every
-//! lane does the same IEEE operations in the same order, so the bits do not depend on the machine
-//! (tested below).
+//! All copies are the same Rust code, which never fuses a multiplication and an addition by itself:
+//! every lane does the same IEEE operations in the same order, so the bits do not depend on the
+//! machine (tested below).
 
-/// Defines `$name`, which runs `$body` with as many lanes as the processor has.
-macro_rules! vectorised {
-    ($(#[$docs:meta])* $name:ident($($argument:ident: $type:ty),*) $body:block) => {
-        $(#[$docs])*
-        pub(crate) fn $name($($argument: $type),*) {
-            #[inline(always)]
-            fn plain($($argument: $type),*) $body
-
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx2")]
-                fn avx2($($argument: $type),*) {
-                    plain($($argument),*);
-                }
-                if std::arch::is_x86_feature_detected!("avx2") {
-                    // SAFETY: `avx2` is a safe function whose one requirement is that the
-                    // processor has AVX2, which was just checked.
-                    return unsafe { avx2($($argument),*) };
-                }
-            }
-            plain($($argument),*);
-        }
-    };
-}
+use super::vectorised;
 
 vectorised! {
     /// `e^x` for each entry, to two units in the last place.
-    exp_in_place(values: &mut [f64]) {
+    wide exp_in_place(values: &mut [f64]) {
         for value in values {
             *value = exp(*value);
         }
@@ -39,8 +16,18 @@ vectorised! {
 }
 
 vectorised! {
+    /// `(1 - p, p)` with `p = 1 / (1 + e^-z)` for each logit z.
+    wide sigmoid_pairs(logits: &[f64], into: &mut [[f64; 2]]) {
+        for (pair, &z) in into.iter_mut().zip(logits) {
+            let p = 1.0 / (1.0 + exp(-z));
+            *pair = [1.0 - p, p];
+        }
+    }
+}
+
+vectorised! {
     /// `1 / (1 + e^-z)` for each entry.
-    sigmoid_in_place(values: &mut [f64]) {
+    wide sigmoid_in_place(values: &mut [f64]) {
         for value in values {
             *value = 1.0 / (1.0 + exp(-*value));
         }
@@ -48,8 +35,27 @@ vectorised! {
 }
 
 vectorised! {
+    /// Slopes of `(1 - p, p)` in the logit: `(-p (1 - p), p (1 - p))`.
+    wide pair_slopes(pairs: &[[f64; 2]], into: &mut [[f64; 2]]) {
+        for ([minus, plus], [q, p]) in into.iter_mut().zip(pairs) {
+            *plus = q * p;
+            *minus = -*plus;
+        }
+    }
+}
+
+vectorised! {
+    /// Slopes of the cross-entropy in the logit: `p - y`.
+    wide pair_loss_slopes(pairs: &[[f64; 2]], labels: &[u16], into: &mut [f64]) {
+        for ((slope, [_, p]), &label) in into.iter_mut().zip(pairs).zip(labels) {
+            *slope = p - f64::from(label);
+        }
+    }
+}
+
+vectorised! {
     /// `tanh z` for each entry.
-    tanh_in_place(values: &mut [f64]) {
+    wide tanh_in_place(values: &mut [f64]) {
         for value in values {
             *value = 1.0 - 2.0 / (1.0 + exp(2.0 * *value));
         }
@@ -58,7 +64,7 @@ vectorised! {
 
 vectorised! {
     /// Scales each value back so that its square times its squared norm is at most `limit^2`.
-    clip_in_place(values: &mut [f64], squared_norms: &[f64], limit: f64) {
+    wide clip_in_place(values: &mut [f64], squared_norms: &[f64], limit: f64) {
         for (value, norm) in values.iter_mut().zip(squared_norms) {
             let squared = *value * *value * norm;
             // The scale of a value within the limit is 1; of 0 it is infinite, hence also 1.
@@ -144,11 +150,13 @@ mod tests {
 
         #[test]
         fn sigmoid_stays_inside_the_unit_interval(z in -1e6..1e6_f64) {
-            let mut value = [z];
-            sigmoid_in_place(&mut value);
-            prop_assert!((0.0..=1.0).contains(&value[0]));
+            let mut pairs = [[0.0; 2]];
+            sigmoid_pairs(&[z], &mut pairs);
+            let [[q, p]] = pairs;
+            prop_assert!((0.0..=1.0).contains(&p));
+            prop_assert_eq!(q, 1.0 - p);
             let exact = 1.0 / (1.0 + (-z).exp());
-            prop_assert!((value[0] - exact).abs() < 1e-15);
+            prop_assert!((p - exact).abs() < 1e-15);
         }
     }
 
@@ -156,7 +164,12 @@ mod tests {
     fn lanes_do_not_change_a_bit() {
         // A single value goes through the scalar tail of the loop, a long slice through lanes.
         let values: Vec<f64> = (-400..400).map(|i| f64::from(i) * 0.37).collect();
-        for function in [exp_in_place, sigmoid_in_place, tanh_in_place] {
+        let sigmoids = |values: &mut [f64]| {
+            let mut pairs = vec![[0.0; 2]; values.len()];
+            sigmoid_pairs(values, &mut pairs);
+            values.iter_mut().zip(pairs).for_each(|(value, [_, p])| *value = p);
+        };
+        for function in [exp_in_place, tanh_in_place, sigmoids] {
             let mut together = values.clone();
             function(&mut together);
             for (&value, &lane) in values.iter().zip(&together) {

@@ -25,8 +25,8 @@ pub(super) fn fit(
     };
     let mut logits: Vec<f64> =
         rule.intercepts.iter().copied().cycle().take(records * classes).collect();
-    let (mut memberships, mut scratch) = (Vec::new(), Vec::new());
-    head::probabilities(&logits, classes, &mut scratch, &mut memberships);
+    let mut memberships = Vec::new();
+    head::probabilities(&logits, classes, &mut memberships);
     let mut own = vec![0.0; records];
     for _ in 0..STEPS {
         let mut steps: Vec<Step> = Vec::with_capacity(classes);
@@ -45,7 +45,7 @@ pub(super) fn fit(
             let column = logits.iter_mut().skip(class).step_by(classes);
             column.zip(&changes[class]).for_each(|(logit, change)| *logit += length * change);
         }
-        head::probabilities(&logits, classes, &mut scratch, &mut memberships);
+        head::probabilities(&logits, classes, &mut memberships);
         if size < SHORTEST_STEP {
             break;
         }

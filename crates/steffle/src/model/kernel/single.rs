@@ -1,0 +1,385 @@
+//! One output: scores of rows and sums of rows, both a number per row.
+
+use super::{by_width, vectorised};
+use crate::record::{Layout, Rows};
+
+vectorised! {
+    /// The scores of all rows under one output: `w' x + bias`.
+    dot_all(rows: &Rows, weights: &[f64], scores: &mut Vec<f64>) {
+        let layout = rows.layout();
+        let bias = weights[layout.features];
+        scores.resize(rows.len(), 0.0);
+        if layout.numeric == 0 {
+            scores.fill(bias);
+        }
+        assert!(weights.len() >= layout.padded());
+        // SAFETY: positions and codes of a chunk are checked ones, and the length was checked just
+        // now.
+        unsafe {
+            by_width!(
+                layout.numeric,
+                dot_numeric or dot_numeric_any,
+                (rows, weights, bias, scores)
+            );
+            by_width!(
+                layout.categorical,
+                dot_codes or dot_codes_any,
+                (rows, weights, scores)
+            );
+        }
+    }
+}
+
+vectorised! {
+    /// Adds `coefficient * (x, 1)` of each row to `into`.
+    ///
+    /// Rows alternate between `into` and `spare`, whose sum is meant: most rows share their most
+    /// frequent levels, and an addition to the slot that was just written waits for the write.
+    add_all(rows: &Rows, coefficients: &[f64], into: &mut [f64], spare: &mut [f64]) {
+        let layout = rows.layout();
+        let padded = layout.padded();
+        assert!(into.len() >= padded && spare.len() >= padded);
+        // SAFETY: positions and codes of a chunk are checked ones, and the lengths were checked
+        // just now.
+        unsafe {
+            by_width!(
+                layout.numeric,
+                add_numeric or add_numeric_any,
+                (rows, coefficients, into)
+            );
+            by_width!(
+                layout.categorical,
+                add_codes or add_codes_any,
+                (rows, coefficients, into, spare)
+            );
+        }
+        into[layout.features] += sum(coefficients);
+    }
+}
+
+/// The slots of two sums beside each other, so that one access serves both.
+pub(crate) type Pairs = Vec<[f64; 2]>;
+
+vectorised! {
+    /// [`add_all`] for two sums at once: each row is visited once, and each of its codes with it.
+    /// `scratch` is room to work in.
+    add_both(
+        rows: &Rows,
+        first: (&[f64], &mut [f64], &mut [f64]),
+        second: (&[f64], &mut [f64], &mut [f64]),
+        scratch: &mut Pairs
+    ) {
+        let layout = rows.layout();
+        let padded = layout.padded();
+        let (coefficients, into, spare) = first;
+        let (others, other_into, other_spare) = second;
+        scratch.clear();
+        scratch.resize(2 * padded, [0.0; 2]);
+        let (even, odd) = scratch.split_at_mut(padded);
+        // SAFETY: `rows` are checked rows, and both halves of the scratch have the length.
+        unsafe {
+            by_width!(
+                layout.numeric,
+                add_numeric_twice or add_numeric_twice_any,
+                (rows, coefficients, others, into, other_into)
+            );
+            by_width!(
+                layout.categorical,
+                add_codes_twice or add_codes_twice_any,
+                (rows, coefficients, others, even, odd)
+            );
+        }
+        let slots = layout.numeric..padded;
+        for (slot, [first, second]) in slots.clone().zip(&even[slots.clone()]) {
+            into[slot] += first;
+            other_into[slot] += second;
+        }
+        for (slot, [first, second]) in slots.clone().zip(&odd[slots]) {
+            spare[slot] += first;
+            other_spare[slot] += second;
+        }
+        into[layout.features] += sum(coefficients);
+        other_into[layout.features] += sum(others);
+    }
+}
+
+/// `|(x, 1)|^2` of each row, side by side.
+pub(crate) fn squared_norms(rows: &Rows, into: &mut Vec<f64>) {
+    let Layout { numeric, categorical, .. } = rows.layout();
+    into.clear();
+    into.extend(
+        parts::<2>(rows, numeric + categorical)
+            .map(|[low, high]| f64::from_bits(u64::from(*low) | u64::from(*high) << 32)),
+    );
+}
+
+/// The same `N` words of every row, from word `offset` on.
+#[inline(always)]
+fn parts<const N: usize>(rows: &Rows, offset: usize) -> impl ExactSizeIterator<Item = &[u32; N]> {
+    let (words, stride) = (rows.words(), rows.stride());
+    assert!(offset + N <= stride && words.len() == rows.len() * stride);
+    (0..rows.len()).map(move |row| {
+        // SAFETY: row by row the words are there; this was checked just now. A run of N words is
+        // an array of N words.
+        unsafe { &*words.as_ptr().add(row * stride + offset).cast::<[u32; N]>() }
+    })
+}
+
+/// The slot that a code points at, without a second check of the code.
+///
+/// # Safety
+/// `code` is a code of checked [`Rows`] of some layout and `slots` has at least that layout's
+/// [`padded`](crate::record::Layout::padded) length: codes are then at most `features + 1`, one
+/// less than that. [`Rows::new`] refuses any other code and nothing else can make rows;
+/// [`dot_all`] and [`add_all`] check the length, [`add_both`] makes it. The check in every addition took 8 % of a training run.
+///
+/// [`Rows`]: crate::record::Rows
+/// [`Rows::new`]: crate::record::Rows::new
+#[inline(always)]
+unsafe fn slot(slots: &[f64], code: u32) -> &f64 {
+    debug_assert!((code as usize) < slots.len());
+    // SAFETY: the caller's promise.
+    unsafe { slots.get_unchecked(code as usize) }
+}
+
+/// As [`slot`], to be added to.
+///
+/// # Safety
+/// As for [`slot`].
+#[inline(always)]
+unsafe fn slot_mut<T>(slots: &mut [T], code: u32) -> &mut T {
+    debug_assert!((code as usize) < slots.len());
+    // SAFETY: the caller's promise.
+    unsafe { slots.get_unchecked_mut(code as usize) }
+}
+
+/// # Safety
+/// None needed; called beside others that need some.
+#[inline(always)]
+unsafe fn dot_numeric<const N: usize>(rows: &Rows, weights: &[f64], bias: f64, scores: &mut [f64]) {
+    let Some((weights, _)) = weights.split_first_chunk::<N>() else { return };
+    for (score, row) in scores.iter_mut().zip(parts::<N>(rows, 0)) {
+        let row = row.map(f32::from_bits);
+        // Two lanes, for even and odd columns: two products at a time.
+        let (row_pairs, row_last) = row.as_chunks::<2>();
+        let (weight_pairs, weight_last) = weights.as_chunks::<2>();
+        let mut lanes = [0.0; 2];
+        for ([a, b], [v, w]) in row_pairs.iter().zip(weight_pairs) {
+            lanes[0] += f64::from(*a) * v;
+            lanes[1] += f64::from(*b) * w;
+        }
+        for (a, v) in row_last.iter().zip(weight_last) {
+            lanes[0] += f64::from(*a) * v;
+        }
+        *score = bias + (lanes[0] + lanes[1]);
+    }
+}
+
+/// # Safety
+/// None needed; it stands in for [`dot_numeric`].
+#[inline(always)]
+unsafe fn dot_numeric_any(
+    _width: usize,
+    rows: &Rows,
+    weights: &[f64],
+    bias: f64,
+    scores: &mut [f64],
+) {
+    for (row, score) in scores.iter_mut().enumerate() {
+        let products = rows.numeric(row).iter().zip(weights).map(|(&x, w)| f64::from(x) * w);
+        *score = bias + products.sum::<f64>();
+    }
+}
+
+/// # Safety
+/// As for [`slot`], for all codes.
+#[inline(always)]
+unsafe fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
+    for (score, row) in scores.iter_mut().zip(parts::<K>(rows, rows.layout().numeric)) {
+        // SAFETY: this function's own condition.
+        let weight = |code: &u32| unsafe { *slot(weights, *code) };
+        // Two halves that do not wait for each other.
+        let (front, back) = row.split_at(K / 2);
+        let half = |codes: &[u32]| codes.iter().map(weight).reduce(|sum, weight| sum + weight);
+        *score += half(front).unwrap_or(0.0) + half(back).unwrap_or(0.0);
+    }
+}
+
+/// # Safety
+/// None needed; it stands in for [`dot_codes`].
+#[inline(always)]
+unsafe fn dot_codes_any(_width: usize, rows: &Rows, weights: &[f64], scores: &mut [f64]) {
+    for (row, score) in scores.iter_mut().enumerate() {
+        *score += rows.codes(row).iter().map(|&code| weights[code as usize]).sum::<f64>();
+    }
+}
+
+/// The sum, in four chains that do not wait for each other.
+#[inline(always)]
+fn sum(values: &[f64]) -> f64 {
+    let (fours, rest) = values.as_chunks::<4>();
+    let mut chains = [0.0; 4];
+    for four in fours {
+        chains.iter_mut().zip(four).for_each(|(chain, value)| *chain += value);
+    }
+    chains.iter().chain(rest).sum()
+}
+
+/// # Safety
+/// None needed; called beside others that need some.
+#[inline(always)]
+unsafe fn add_numeric<const N: usize>(rows: &Rows, coefficients: &[f64], into: &mut [f64]) {
+    let mut sums = [0.0; N];
+    for (&coefficient, row) in coefficients.iter().zip(parts::<N>(rows, 0)) {
+        let row = row.map(f32::from_bits);
+        for column in 0..N {
+            sums[column] += coefficient * f64::from(row[column]);
+        }
+    }
+    into.iter_mut().zip(sums).for_each(|(into, sum)| *into += sum);
+}
+
+/// # Safety
+/// None needed; it stands in for [`add_numeric`].
+#[inline(always)]
+unsafe fn add_numeric_any(_width: usize, rows: &Rows, coefficients: &[f64], into: &mut [f64]) {
+    for (row, coefficient) in coefficients.iter().enumerate() {
+        for (sum, &value) in into.iter_mut().zip(rows.numeric(row)) {
+            *sum += coefficient * f64::from(value);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`slot`], for all codes, in both slices.
+#[inline(always)]
+unsafe fn add_codes<const K: usize>(
+    rows: &Rows,
+    coefficients: &[f64],
+    into: &mut [f64],
+    spare: &mut [f64],
+) {
+    let mut parts = parts::<K>(rows, rows.layout().numeric);
+    let (twos, last) = coefficients.as_chunks::<2>();
+    for &[first, second] in twos {
+        let (Some(even), Some(odd)) = (parts.next(), parts.next()) else { return };
+        for column in 0..K {
+            // SAFETY: this function's own condition.
+            unsafe {
+                *slot_mut(into, even[column]) += first;
+                *slot_mut(spare, odd[column]) += second;
+            }
+        }
+    }
+    for (row, coefficient) in parts.zip(last) {
+        row.iter().for_each(|&code| into[code as usize] += coefficient);
+    }
+}
+
+/// # Safety
+/// None needed; it stands in for [`add_codes`].
+#[inline(always)]
+unsafe fn add_codes_any(
+    _width: usize,
+    rows: &Rows,
+    coefficients: &[f64],
+    into: &mut [f64],
+    _spare: &mut [f64],
+) {
+    for (row, coefficient) in coefficients.iter().enumerate() {
+        rows.codes(row).iter().for_each(|&code| into[code as usize] += coefficient);
+    }
+}
+
+/// # Safety
+/// As for [`slot`], for all codes, in both slices of slots.
+#[inline(always)]
+unsafe fn add_codes_twice<const K: usize>(
+    rows: &Rows,
+    firsts: &[f64],
+    seconds: &[f64],
+    even: &mut [[f64; 2]],
+    odd: &mut [[f64; 2]],
+) {
+    let mut parts = parts::<K>(rows, rows.layout().numeric);
+    let add = |slot: &mut [f64; 2], first: f64, second: f64| {
+        slot[0] += first;
+        slot[1] += second;
+    };
+    let (pairs, last) = firsts.as_chunks::<2>();
+    let (second_pairs, second_last) = seconds.as_chunks::<2>();
+    for (first, second) in pairs.iter().zip(second_pairs) {
+        let (Some(one), Some(other)) = (parts.next(), parts.next()) else { return };
+        for column in 0..K {
+            // SAFETY: this function's own condition.
+            unsafe {
+                add(slot_mut(even, one[column]), first[0], second[0]);
+                add(slot_mut(odd, other[column]), first[1], second[1]);
+            }
+        }
+    }
+    for ((row, &first), &second) in parts.zip(last).zip(second_last) {
+        row.iter().for_each(|&code| add(&mut even[code as usize], first, second));
+    }
+}
+
+/// # Safety
+/// None needed; it stands in for [`add_codes_twice`].
+#[inline(always)]
+unsafe fn add_codes_twice_any(
+    _width: usize,
+    rows: &Rows,
+    firsts: &[f64],
+    seconds: &[f64],
+    even: &mut [[f64; 2]],
+    _odd: &mut [[f64; 2]],
+) {
+    for (row, (first, second)) in firsts.iter().zip(seconds).enumerate() {
+        for &code in rows.codes(row) {
+            even[code as usize][0] += first;
+            even[code as usize][1] += second;
+        }
+    }
+}
+
+/// # Safety
+/// None needed; called beside others that need some.
+#[inline(always)]
+unsafe fn add_numeric_twice<const N: usize>(
+    rows: &Rows,
+    firsts: &[f64],
+    seconds: &[f64],
+    into: &mut [f64],
+    other_into: &mut [f64],
+) {
+    let mut sums = [[0.0; N]; 2];
+    for ((&first, &second), row) in firsts.iter().zip(seconds).zip(parts::<N>(rows, 0)) {
+        let row = row.map(|word| f64::from(f32::from_bits(word)));
+        for column in 0..N {
+            sums[0][column] += first * row[column];
+        }
+        for column in 0..N {
+            sums[1][column] += second * row[column];
+        }
+    }
+    into.iter_mut().zip(sums[0]).for_each(|(into, sum)| *into += sum);
+    other_into.iter_mut().zip(sums[1]).for_each(|(into, sum)| *into += sum);
+}
+
+/// # Safety
+/// None needed; it stands in for [`add_numeric_twice`].
+#[inline(always)]
+unsafe fn add_numeric_twice_any(
+    width: usize,
+    rows: &Rows,
+    firsts: &[f64],
+    seconds: &[f64],
+    into: &mut [f64],
+    other_into: &mut [f64],
+) {
+    // SAFETY: none needed.
+    unsafe {
+        add_numeric_any(width, rows, firsts, into);
+        add_numeric_any(width, rows, seconds, other_into);
+    }
+}
