@@ -18,6 +18,7 @@ use crate::config::{BatchSize, overlay};
   steffle train --lambda 5 --notion equalized-odds --silos 6 --heterogeneity 0.75
   steffle train --data hiring.csv --label hired --sensitive gender --sensitive race
   steffle train --epsilon 0.5 --noise secure
+  steffle train --method one-shot --epsilon 0.25 --target-gap 0.05
   steffle train --mode none --server plain --batch 256 --epochs 40
   steffle train --mode paper --epsilon 3 --batch 256 --epochs 40
   steffle train --config runs/adult-1/config.toml --lambda 0.5
@@ -68,12 +69,13 @@ pub(crate) struct TrainArgs {
     pub(crate) validation: Option<f64>,
 
     /// steffle (Algorithm 1), fermi (the central optimum with the true classes, no privacy),
-    /// randomised-response (the optimum with classes that were randomised once), or erm (the
-    /// optimum without fairness) [default: steffle]
+    /// one-shot (one noisy release, then the optimum on what it tells), randomised-response (the
+    /// optimum with classes that were randomised once), or erm (the optimum without fairness)
+    /// [default: steffle]
     #[arg(
         long,
         value_name = "METHOD",
-        value_parser = ["steffle", "fermi", "randomised-response", "erm"]
+        value_parser = ["steffle", "one-shot", "fermi", "randomised-response", "erm"]
     )]
     pub(crate) method: Option<String>,
     /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]
@@ -86,6 +88,10 @@ pub(crate) struct TrainArgs {
     /// Weight of fairness against accuracy, 0 or more [default: 1]
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     pub(crate) lambda: Option<f64>,
+    /// With one-shot: take the smallest lambda whose estimated gap on the training rows is at most
+    /// this, from the release alone, so at no cost
+    #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
+    pub(crate) target_gap: Option<f64>,
     /// tau: fairness is measured in training on softmax(tau x logits), closer to decisions the
     /// larger; the loss and predictions never see it [default: 1]
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
@@ -138,6 +144,26 @@ pub(crate) struct TrainArgs {
         help_heading = "Privacy"
     )]
     pub(crate) noise: Option<String>,
+    /// With one-shot: silos also share Gram matrices of their features, their caps and their noisy
+    /// sums, and are decoded together: better for many small silos at small epsilon
+    #[arg(
+        long,
+        value_name = "YES",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        help_heading = "Privacy"
+    )]
+    pub(crate) pool: Option<bool>,
+    /// With --pool: declare that sums are added up under secure aggregation, so that matrices may
+    /// be shared that would show a record by themselves
+    #[arg(
+        long,
+        value_name = "YES",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        help_heading = "Privacy"
+    )]
+    pub(crate) secure_aggregation: Option<bool>,
     /// Bound L on each record's part of the theta message in --mode paper [default: 1]
     #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) clip: Option<f64>,
@@ -205,8 +231,9 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, validation, method, model, notion, lambda,
-            surrogate_sharpness, mode,
-            epsilon, delta, row_cap, noise_shape, accounting, noise, clip, diameter, centralisation, server,
+            target_gap, surrogate_sharpness, mode, epsilon, delta, row_cap, noise_shape, accounting,
+            noise,
+            pool, secure_aggregation, clip, diameter, centralisation, server,
             rounds, epochs, batch, lr_theta, lr_dual, output, threads, out
         )
     }

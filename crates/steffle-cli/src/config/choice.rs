@@ -43,6 +43,8 @@ choice! {
     Method {
         /// Algorithm 1.
         Steffle = "steffle",
+        /// One noisy release, then training on what it tells.
+        OneShot = "one-shot",
         /// The central reference: the true classes, no noise.
         Fermi = "fermi",
         /// Training on classes that were randomised once.

@@ -17,7 +17,7 @@ pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;
 pub(crate) use recipe::recipe;
 pub(crate) use resolve::heterogeneity;
-pub(crate) use train::{Bounds, Privacy, TrainConfig, is_job};
+pub(crate) use train::{Bounds, Once, OneShotSettings, Privacy, Release, TrainConfig, is_job};
 
 /// A setting that may be silent.
 pub(crate) trait Layer {

@@ -6,7 +6,9 @@ use clap::{ArgMatches, Args};
 use steffle::fairness::NotionName;
 use steffle::train::Settings;
 
-use super::train::{Bounds, Descent, Length, Privacy, Response, StepSizes, TrainConfig, is_job};
+use super::train::{
+    Bounds, Descent, Length, OneShotSettings, Privacy, Response, StepSizes, TrainConfig, is_job,
+};
 use super::{
     Accounting, BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode,
     NoiseOrigin, NoiseShape, Origins, ServerKind,
@@ -55,8 +57,9 @@ impl TrainConfig {
             data,
             privacy: privacy(check, method, mode, &train)?,
             response: response(check, method, &train)?,
+            one_shot: one_shot(check, method, &train)?,
             descent: descent(check, method, mode, &train)?,
-            lambda: lambda(check, method, train.lambda)?,
+            lambda: lambda(check, method, &train)?,
             surrogate_sharpness: sharpness(check, method, train.surrogate_sharpness)?,
             validation: check
                 .number("validation", train.validation, 0.0..1.0, "a number in [0, 1)")?
@@ -128,17 +131,20 @@ fn data(check: Check<'_>, train: &TrainArgs) -> Result<Option<String>, Failure> 
     Ok((!files).then(name))
 }
 
-fn lambda(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64, Failure> {
+fn lambda(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<f64, Failure> {
+    let given = train.lambda;
+    if train.target_gap.is_some() && given.is_some() {
+        let message = "lambda and target-gap both say how fair; the gap chooses its own lambda";
+        return Err(check.0.conflict("target-gap", message).help("leave out one of the two"));
+    }
     check.number("lambda", given, 0.0.., "a finite number, 0 or more")?;
     match (method, given) {
-        (Method::Steffle | Method::Fermi | Method::RandomisedResponse, given) => {
-            Ok(given.unwrap_or(1.0))
-        }
         (Method::Erm, None | Some(0.0)) => Ok(0.0),
         (Method::Erm, Some(given)) => {
             let message = format!("method erm has no fairness to weigh with lambda {given}");
             Err(check.0.conflict("lambda", message).help("leave --lambda out, or use steffle"))
         }
+        (_, given) => Ok(given.unwrap_or(1.0)),
     }
 }
 
@@ -225,12 +231,16 @@ fn foreign_to(check: Check<'_>, method: Method, mode: Mode) -> Result<Option<Pri
     let epsilon = (method == Method::Fermi).then_some("epsilon");
     let mode = (mode != Mode::None).then_some("mode");
     let noise = (method == Method::Fermi).then_some("noise");
-    let keys = ["delta", "row-cap", "noise-shape", "clip", "diameter"].into_iter();
-    let keys = keys.chain(epsilon).chain(noise).chain(mode);
+    let delta = (method != Method::OneShot).then_some("delta");
+    let keys = ["row-cap", "noise-shape", "clip", "diameter"].into_iter();
+    let keys = keys.chain(delta).chain(epsilon).chain(noise).chain(mode);
     match keys.into_iter().find(|key| check.0.set(key)) {
         Some(key) => {
             let message = match method {
                 Method::Fermi => format!("{key} means nothing to fermi, which adds no noise"),
+                Method::OneShot => format!(
+                    "{key} means nothing to one-shot: its one message has a cap and a shape of its own"
+                ),
                 _ => format!("{key} means nothing to {method}: its one parameter is epsilon"),
             };
             Err(check.0.conflict(key, message).help("leave it out, or use steffle"))
@@ -254,6 +264,37 @@ fn response(
     })?;
     let noise = check.word("noise", train.noise.as_deref())?.unwrap_or(NoiseOrigin::Simulated);
     Ok(Some(Response { epsilon, noise }))
+}
+
+fn one_shot(
+    check: Check<'_>,
+    method: Method,
+    train: &TrainArgs,
+) -> Result<Option<OneShotSettings>, Failure> {
+    if method != Method::OneShot {
+        let keys = ["target-gap", "pool", "secure-aggregation"];
+        return match keys.into_iter().find(|key| check.0.set(key)) {
+            Some(key) => {
+                let message = format!("{key} means nothing to {method}, which is not one-shot");
+                Err(check.0.conflict(key, message).help("add --method one-shot, or leave it out"))
+            }
+            None => Ok(None),
+        };
+    }
+    let epsilon = check.positive("epsilon", train.epsilon)?;
+    let delta = f64::MIN_POSITIVE..1.0;
+    let delta = check.number("delta", train.delta, delta, "a number in (0, 1), ends excluded")?;
+    let noise = check.word("noise", train.noise.as_deref())?.unwrap_or(NoiseOrigin::Simulated);
+    let target_gap =
+        check.number("target-gap", train.target_gap, 0.0..=1.0, "a number in [0, 1]")?;
+    let pool = train.pool.unwrap_or(false);
+    let secure_aggregation = train.secure_aggregation.unwrap_or(false);
+    if secure_aggregation && !pool {
+        let message = "secure-aggregation says how pooled sums are added up, and nothing is pooled";
+        return Err(check.0.conflict("secure-aggregation", message).help("add --pool"));
+    }
+    let epsilon = epsilon.unwrap_or(1.0);
+    Ok(Some(OneShotSettings { epsilon, delta, noise, pool, secure_aggregation, target_gap }))
 }
 
 fn descent(

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use steffle::division::attributes::{ClassRelease, RandomisedResponse};
 use steffle::division::records::RowCap;
+use steffle::driver::Pooling;
 use steffle::fairness::NotionName;
 use steffle::model::ModelKind;
 use steffle::noise::NoiseKind;
 use steffle::server::{Output, Rates};
-use steffle::train::{Exact, Paper, Sampled, Server, Settings};
+use steffle::train::{Exact, OneShotTerms, Paper, Sampled, Server, Settings};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{
@@ -47,6 +48,9 @@ pub(crate) struct TrainConfig {
     /// Of `randomised-response`.
     #[serde(flatten)]
     pub(crate) response: Option<Response>,
+    /// Of `one-shot`.
+    #[serde(flatten)]
+    pub(crate) one_shot: Option<OneShotSettings>,
     /// Absent until the data is seen, when files say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) centralisation: Option<Centralisation>,
@@ -102,6 +106,38 @@ pub(crate) struct Response {
     pub(crate) noise: NoiseOrigin,
 }
 
+/// The settings of `one-shot`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct OneShotSettings {
+    pub(crate) epsilon: f64,
+    /// Absent until the data is seen: 1/n^2 for n training rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delta: Option<f64>,
+    pub(crate) noise: NoiseOrigin,
+    pub(crate) pool: bool,
+    pub(crate) secure_aggregation: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target_gap: Option<f64>,
+}
+
+/// How the attributes divisions release what training needs, once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Release {
+    /// A class per record.
+    Classes(ClassRelease),
+    /// Noisy sums of features.
+    Once(Once),
+}
+
+/// A one-shot release.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Once {
+    pub(crate) terms: OneShotTerms,
+    pub(crate) delta: Delta,
+    pub(crate) pooling: Pooling,
+}
+
 /// The settings of Algorithm 1's steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -154,6 +190,9 @@ impl TrainConfig {
         self.centralisation = Some(centralisation);
         if let Some(privacy) = &mut self.privacy {
             privacy.delta.get_or_insert((rows as f64).powi(-2));
+        }
+        if let Some(one_shot) = &mut self.one_shot {
+            one_shot.delta.get_or_insert((rows as f64).powi(-2));
         }
         if let Some(descent) = &mut self.descent {
             let usual = match USUAL_BATCH.min(smallest) {
@@ -223,26 +262,30 @@ impl TrainConfig {
     /// Where the noise comes from.
     pub(crate) fn noise(&self) -> NoiseKind {
         let noise = match (self.privacy, self.response) {
+            _ if self.one_shot.is_some() => self.one_shot.map(|settings| settings.noise),
             (_, Some(Response { noise, .. }))
-            | (Some(Privacy { bounds: Bounds::Exact { noise, .. }, .. }), _) => noise,
-            _ => NoiseOrigin::Simulated,
+            | (Some(Privacy { bounds: Bounds::Exact { noise, .. }, .. }), _) => Some(noise),
+            _ => None,
         };
         match noise {
-            NoiseOrigin::Secure => NoiseKind::Secure,
-            NoiseOrigin::Simulated => NoiseKind::Simulation,
+            Some(NoiseOrigin::Secure) => NoiseKind::Secure,
+            Some(NoiseOrigin::Simulated) | None => NoiseKind::Simulation,
         }
     }
 
     /// How classes are released, for methods that train on released ones.
-    pub(crate) fn class_release(&self, classes: usize) -> Result<Option<ClassRelease>, Failure> {
+    pub(crate) fn class_release(&self, classes: usize) -> Result<Option<Release>, Failure> {
         let refuse = |error: String| Failure::usage("config::epsilon", error);
+        if let Some(settings) = self.one_shot {
+            return settings.to_core().map(|once| Some(Release::Once(once)));
+        }
         match (self.method, self.response) {
-            (Method::Fermi, _) => Ok(Some(ClassRelease::Revealed)),
+            (Method::Fermi, _) => Ok(Some(Release::Classes(ClassRelease::Revealed))),
             (Method::RandomisedResponse, Some(Response { epsilon, .. })) => {
                 let epsilon = Epsilon::try_from(epsilon).map_err(|e| refuse(e.to_string()))?;
                 let response = RandomisedResponse::new(epsilon, classes);
                 let response = response.map_err(|error| refuse(error.to_string()))?;
-                Ok(Some(ClassRelease::Randomised(response)))
+                Ok(Some(Release::Classes(ClassRelease::Randomised(response))))
             }
             _ => Ok(None),
         }
@@ -256,6 +299,25 @@ impl TrainConfig {
         let directory = cut.and_then(Path::parent).and_then(Path::file_name);
         let name = directory.or(data.or(cut).and_then(Path::file_stem));
         name.unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl OneShotSettings {
+    fn to_core(self) -> Result<Once, Failure> {
+        let refuse = |error: steffle_privacy::PrivacyError| {
+            Failure::usage("config::privacy", error.to_string())
+        };
+        let epsilon = Epsilon::try_from(self.epsilon).map_err(refuse)?;
+        let delta = Delta::try_from(self.delta.unwrap_or_default()).map_err(refuse)?;
+        let secure_aggregation = self.secure_aggregation;
+        Ok(Once {
+            terms: OneShotTerms::new(epsilon, delta).map_err(refuse)?,
+            delta,
+            pooling: match self.pool {
+                true => Pooling::Pooled { secure_aggregation },
+                false => Pooling::Local,
+            },
+        })
     }
 }
 

@@ -19,7 +19,8 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
          features). It was trained by method `{method}` over {silos} silo(s) so that its \
          predictions depend little on `{sensitive}` (notion: {notion}, lambda {lambda}). It does \
          not need `{sensitive}` to predict.\n\n\
-         ## Privacy\n\n{statement}\n\n\
+         ## Privacy\n\n{statement}\n\nWhat left each silo without noise, because it does not \
+         involve `{sensitive}`:\n\n{leaves}\n{gap}\
          ## Results on {test} held-out rows\n\n{overall}\n{groups}\n\
          95 % intervals are in `metrics.json`. They say how far chance in the held-out rows could \
          move a number, not how the model does on people unlike those in the data.\n\n\
@@ -42,6 +43,8 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         notion = report.notion,
         lambda = report.lambda,
         statement = report.privacy.statement,
+        leaves = leaves(report),
+        gap = estimated_gap(report),
         test = report.test.records,
         overall = overall(&report.test, &report.baseline),
         groups = groups(&report.test, &report.baseline),
@@ -104,6 +107,29 @@ fn groups(test: &Report, baseline: &Report) -> String {
         table += &format!("| {name} | {rows} | {} | {} |\n", cell(ours.error), cell(theirs.error));
     }
     table
+}
+
+fn leaves(report: &TrainReport) -> String {
+    let mut table = "| step | numbers | to send less |\n|---|---|---|\n".to_owned();
+    for left in &report.leaves_in_clear {
+        table += &format!("| {}: {} | {} | {} |\n", left.step, left.what, left.numbers, left.avoid);
+    }
+    table
+}
+
+/// What a one-shot release says about the model's gap.
+fn estimated_gap(report: &TrainReport) -> String {
+    report.one_shot.as_ref().map_or_else(String::new, |told| {
+        format!(
+            "On the training rows the release puts the gap of its decisions at {:.4} (standard \
+             error {:.4}), of the unconstrained model's at {:.4} ({:.4}): an estimate, not a \
+             certificate.\n\n",
+            told.gap.estimate,
+            told.gap.standard_error,
+            told.unconstrained_gap.estimate,
+            told.unconstrained_gap.standard_error,
+        )
+    })
 }
 
 fn cell(value: Option<f64>) -> String {

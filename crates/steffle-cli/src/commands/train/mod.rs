@@ -1,6 +1,8 @@
 //! `steffle train`.
 
+mod leaves;
 mod load;
+mod one_shot;
 mod plan;
 mod privacy;
 mod report;
@@ -16,6 +18,7 @@ use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
 use steffle_data::Schema;
 
+use self::leaves::{Leaves, leaves};
 pub(super) use self::load::Tables;
 use self::load::{HeldOut, Holdings, Loaded, load};
 use self::plan::Preview;
@@ -62,6 +65,7 @@ struct Prepared {
     /// Absent for methods that go to an optimum.
     plan: Option<Plan>,
     privacy: PrivacyReport,
+    leaves: Vec<Leaves>,
     rows: RowCounts,
     silo_rows: Vec<usize>,
     warnings: Vec<String>,
@@ -78,12 +82,14 @@ impl Prepared {
         let plan = plan.map_err(|error| refuse(&error))?;
         let (holdings, classes) = (&loaded.holdings, schema.classes().len());
         let privacy = privacy(config, plan.as_ref(), holdings, classes, loaded.largest_unit);
+        let leaves = leaves(config, schema, holdings, model.parameters());
         let labels = schema.labels().len();
         let warnings = plan.as_ref().map_or_else(Vec::new, |plan| plan.warnings(labels));
         Ok(Self {
             model: Arc::from(model),
             plan,
             privacy,
+            leaves,
             rows: RowCounts {
                 train: sizes.iter().sum(),
                 validation: loaded.validation.as_ref().map_or(0, |held| held.records.len()),
@@ -181,6 +187,7 @@ impl<'a> Facts<'a> {
         let measure = |held: &HeldOut| self.measure(config, held, &trained.theta, bootstrap);
         let mut warnings = prepared.warnings.clone();
         warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
+        warnings.extend(trained.one_shot.iter().flat_map(|told| told.warnings.clone()));
         Ok(TrainReport {
             method: config.method.to_string(),
             mode: config.mode.to_string(),
@@ -196,7 +203,7 @@ impl<'a> Facts<'a> {
             silos: prepared.silo_rows.len(),
             silo_rows: prepared.silo_rows.clone(),
             attributes_holders: self.attributes_holders,
-            lambda: config.lambda,
+            lambda: trained.lambda.unwrap_or(config.lambda),
             surrogate_sharpness: config.surrogate_sharpness,
             rounds: trained.rounds,
             seed: config.seed,
@@ -204,9 +211,11 @@ impl<'a> Facts<'a> {
             validation: self.validation.as_ref().map(measure).transpose()?,
             baseline,
             privacy: prepared.privacy.clone(),
+            leaves_in_clear: prepared.leaves.clone(),
             noise: trained.theorem,
             spent_mu: trained.spent,
             signal_to_noise: trained.signal_to_noise,
+            one_shot: trained.one_shot.clone(),
             warnings,
             cpu_seconds: trained.cpu_seconds,
             wall_seconds: trained.wall_seconds,

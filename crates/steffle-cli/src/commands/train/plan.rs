@@ -4,11 +4,12 @@ use serde::Serialize;
 use steffle::train::Plan;
 
 use super::Prepared;
+use super::leaves::Leaves;
 use super::load::Loaded;
 use super::privacy::PrivacyReport;
 use super::report::RowCounts;
 use crate::config::{Method, TrainConfig};
-use crate::ui::{Output, wrap};
+use crate::ui::{Output, Rows, wrap};
 
 /// The JSON of `train --dry-run`.
 #[derive(Debug, Serialize)]
@@ -28,6 +29,9 @@ pub(crate) struct Preview<'a> {
     private_numbers_per_round: Option<usize>,
     /// Classes that leave the attributes divisions, once, for methods that train on them.
     classes_released: Option<usize>,
+    /// Numbers about the sensitive attribute that a silo releases, once, in a one-shot run.
+    numbers_released_once: Option<usize>,
+    leaves_in_clear: &'a [Leaves],
     privacy: &'a PrivacyReport,
     warnings: &'a [String],
 }
@@ -55,6 +59,11 @@ impl<'a> Preview<'a> {
             private_numbers_per_round: plan.map(|_| notion.cells() * per_cell),
             classes_released: matches!(config.method, Method::Fermi | Method::RandomisedResponse)
                 .then_some(prepared.rows.train),
+            numbers_released_once: (config.method == Method::OneShot).then(|| {
+                let sent = if classes.len() == 2 { 1 } else { classes.len() };
+                sent * notion.cells() * schema.layout().weights()
+            }),
+            leaves_in_clear: &prepared.leaves,
             privacy: &prepared.privacy,
             warnings: &prepared.warnings,
         }
@@ -90,6 +99,14 @@ impl<'a> Preview<'a> {
                 "the attributes holders release a class for each of {records} records, once\n"
             );
         }
+        if let Some(numbers) = self.numbers_released_once {
+            text += &format!(
+                "every silo's attributes holder releases {numbers} noisy numbers, once, for all \
+                 lambdas\n"
+            );
+        }
+        text += "\n";
+        text += &leaves_text(self.leaves_in_clear);
         text += "\n";
         text += &wrap(&format!("{} {}", output.strong("Privacy:"), self.privacy.statement));
         for warning in self.warnings {
@@ -97,4 +114,13 @@ impl<'a> Preview<'a> {
         }
         text
     }
+}
+
+/// What leaves a silo without noise, as a table.
+fn leaves_text(leaves: &[Leaves]) -> String {
+    let mut rows = Rows::new(&["leaves a silo without noise", "numbers", "to send less"]);
+    for Leaves { step, what, numbers, avoid } in leaves {
+        rows.push(vec![format!("{step}: {what}"), numbers.to_string(), (*avoid).to_owned()]);
+    }
+    rows.render()
 }

@@ -7,7 +7,7 @@ use steffle::train::Plan;
 use steffle_privacy::{Delta, Mu, gdp};
 
 use super::load::Holdings;
-use crate::config::{Bounds, Method, Mode, Privacy, TrainConfig};
+use crate::config::{Bounds, Method, Mode, OneShotSettings, Privacy, TrainConfig};
 
 /// The `privacy` object of the JSON of `train`.
 #[derive(Debug, Clone, Serialize)]
@@ -51,6 +51,9 @@ pub(crate) fn privacy(
     if let Some(response) = config.response {
         return randomised(config.noise(), response.epsilon, classes, largest_unit);
     }
+    if let Some(settings) = config.one_shot {
+        return released_once(config.noise(), settings, holdings, largest_unit);
+    }
     let (Some(asked), Some(plan)) = (config.privacy, plan) else {
         return none(match config.method {
             Method::Erm => {
@@ -63,7 +66,7 @@ pub(crate) fn privacy(
                  and the sensitive attribute of every one of them in one place and trains on \
                  them as they are. (The data was on this machine.)"
             }
-            Method::Steffle | Method::RandomisedResponse => {
+            Method::Steffle | Method::OneShot | Method::RandomisedResponse => {
                 "This run gives no privacy: silos send exact sums about the sensitive attribute, \
                  and whoever reads them may learn it. Features and labels are not protected \
                  either. (The silos were simulated on this machine.)"
@@ -99,6 +102,54 @@ pub(crate) fn privacy(
         delta: Some(delta),
         holds: false,
         honest_epsilon: honest,
+        adjacency: ADJACENCY,
+        statement,
+    }
+}
+
+/// The statement of `one-shot`.
+fn released_once(
+    noise: NoiseKind,
+    settings: OneShotSettings,
+    holdings: &Holdings,
+    largest_unit: usize,
+) -> PrivacyReport {
+    let (epsilon, delta) = (settings.epsilon, settings.delta.unwrap_or_default());
+    let secure = noise == NoiseKind::Secure;
+    let unit = match largest_unit {
+        0 | 1 => "record".to_owned(),
+        rows => format!("unit (up to {rows} rows)"),
+    };
+    let who = match (holdings, settings.pool) {
+        (Holdings::Split { .. }, _) => {
+            "the server and all silos; every attributes holder learns the features of every record"
+        }
+        (Holdings::Silos(_), false) => "the server and all other silos",
+        (Holdings::Silos(_), true) => {
+            "the server and all other silos, which also get matrices of the silo's features"
+        }
+    };
+    let source = if secure {
+        "The noise came from the operating system and was not kept. No ledger was written: another \
+         release about the same records spends again."
+    } else {
+        "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
+         subtract it, so nothing was protected here. With --noise secure the guarantee is real, and \
+         every further release about the same records spends again."
+    };
+    let statement = format!(
+        "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
+         attribute of every {unit}, in each silo, against {who}: one message of noisy sums per \
+         silo, integer noise; every lambda and model that is trained on it is free. It is a model \
+         of the sensitive attribute given the features: what they predict stays predictable. \
+         {source} Features and labels are not protected."
+    );
+    PrivacyReport {
+        kind: if secure { "private" } else { "simulation" },
+        epsilon: Some(epsilon),
+        delta: Some(delta),
+        holds: true,
+        honest_epsilon: None,
         adjacency: ADJACENCY,
         statement,
     }

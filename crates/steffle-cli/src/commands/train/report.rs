@@ -5,6 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use steffle::metrics::Report;
 
+use super::leaves::Leaves;
+use super::one_shot::OneShotReport;
 use super::privacy::PrivacyReport;
 use crate::commands::judge::gaps_in_evidence;
 use crate::ui::{Output, Rows, number, percent, wrap};
@@ -35,6 +37,8 @@ pub(crate) struct TrainReport {
     pub(crate) validation: Option<Report>,
     pub(crate) baseline: Report,
     pub(crate) privacy: PrivacyReport,
+    /// What leaves a silo without noise.
+    pub(crate) leaves_in_clear: Vec<Leaves>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) noise: Option<steffle::train::Theorem>,
     /// mu that the dearest store has spent on Gaussian messages.
@@ -42,6 +46,8 @@ pub(crate) struct TrainReport {
     pub(crate) spent_mu: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal_to_noise: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) one_shot: Option<OneShotReport>,
     pub(crate) warnings: Vec<String>,
     pub(crate) cpu_seconds: Option<f64>,
     pub(crate) wall_seconds: f64,
@@ -71,6 +77,10 @@ impl TrainReport {
         text += "\n";
         text += &self.groups_text();
         text += &gaps_in_evidence(&self.test);
+        if let Some(told) = &self.one_shot {
+            text += "\n";
+            text += &wrap(&told.text());
+        }
         text += "\n";
         if self.privacy.kind == "private" {
             text += &self.privacy_text(output);

@@ -5,19 +5,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
+use steffle::division::SiloError;
 use steffle::division::attributes::ClassRelease;
-use steffle::driver::{Agreement, DriverError, Federation};
+use steffle::driver::{Agreement, DriverError, Federation, GapEstimate};
 use steffle::model::Classifier;
+use steffle::one_shot::OneShotError;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
 use steffle::steffle::SteffleObjective;
-use steffle::train::{FairPath, Plan, RoundTrace, Server, Start, Theorem, TrainError, erm, train};
+use steffle::train::{
+    FairPath, Plan, RoundTrace, Server, Start, Theorem, TrainError, erm, target_gap, train,
+};
 use steffle_data::Schema;
 use steffle_privacy::Mu;
 
 use super::load::Holdings;
-use crate::config::TrainConfig;
+use super::one_shot::{OneShotReport, Told};
+use crate::config::{Release, TrainConfig};
 use crate::failure::Failure;
 use crate::ui::Progress;
 
@@ -34,6 +39,9 @@ pub(crate) struct Trained {
     /// mu that the dearest store spent.
     pub(crate) spent: Option<f64>,
     pub(crate) signal_to_noise: Option<f64>,
+    /// Where the run chose it.
+    pub(crate) lambda: Option<f64>,
+    pub(crate) one_shot: Option<OneShotReport>,
     /// Of the method alone.
     pub(crate) wall_seconds: f64,
     /// The same over all threads; absent where the system does not tell.
@@ -47,6 +55,7 @@ pub(crate) enum Trace {
     Round(RoundTrace),
     Evaluation { round: u32, loss: f64 },
     Fair { round: u32, objective: f64 },
+    Tried { lambda: f64, gap: f64, standard_error: f64 },
 }
 
 /// A federation that is ready to train.
@@ -54,6 +63,8 @@ pub(crate) struct Ready {
     federation: Federation,
     objective: SteffleObjective,
     start: Vec<f64>,
+    /// What every feature is called.
+    features: Vec<String>,
 }
 
 /// The unconstrained model: where some methods start and what all are compared with.
@@ -96,7 +107,7 @@ impl Ready {
         }
         .map_err(|error| Failure::data("train::federation", error.to_string()))?;
         let start = model.initial(&mut stream(config.seed, 0, Purpose::Initial, 0));
-        Ok(Self { federation, objective, start })
+        Ok(Self { federation, objective, start, features: feature_names(schema) })
     }
 
     /// Trains the unconstrained model to its optimum.
@@ -138,6 +149,8 @@ impl Ready {
             theorem: outcome.theorem,
             spent: outcome.spent.map(Mu::value),
             signal_to_noise: outcome.signal_to_noise,
+            lambda: None,
+            one_shot: None,
             wall_seconds,
             cpu_seconds,
         })
@@ -147,22 +160,18 @@ impl Ready {
     /// before. Times count the release and the unconstrained model, where all of them start.
     pub(crate) fn path(
         mut self,
-        release: ClassRelease,
+        release: Release,
         public: &Public,
         lambdas: &[f64],
     ) -> Result<Vec<Result<Trained, Failure>>, Failure> {
         let clock = Clock::start();
-        let failed = |error: DriverError| Failure::data("train::failed", error.to_string());
-        self.federation.impute(release).map_err(failed)?;
+        let (variance, mut told) = self.release(release, public)?;
         let (wall, cpu) = clock.stop();
         let begin = (
             wall + public.wall_seconds,
             cpu.zip(public.cpu_seconds).map(|(release, public)| release + public),
         );
-        let variance = match release {
-            ClassRelease::Revealed => 0.0,
-            ClassRelease::Randomised(response) => response.variance(),
-        };
+        let spent = self.federation.spent().map(Mu::value);
         let (objective, minimum) = (self.objective, &public.minimum);
         let mut path = FairPath::new(&mut self.federation, objective, minimum, variance, OPTIMUM);
         let one = |&lambda: &f64| {
@@ -173,6 +182,8 @@ impl Ready {
                 ControlFlow::Continue(())
             });
             let fair = fair.map_err(|error| explain(&error))?;
+            let one_shot = told.as_mut().map(|told| told.about(&mut path, &fair.theta));
+            let one_shot = one_shot.transpose()?;
             let (wall, cpu) = clock.stop();
             Ok(Trained {
                 theta: fair.theta,
@@ -180,13 +191,91 @@ impl Ready {
                 rounds: minimum.evaluations + fair.evaluations,
                 trace,
                 theorem: None,
-                spent: None,
+                spent,
                 signal_to_noise: None,
+                lambda: None,
+                one_shot,
                 wall_seconds: begin.0 + wall,
                 cpu_seconds: begin.1.zip(cpu).map(|(begin, own)| begin + own),
             })
         };
         Ok(lambdas.iter().map(one).collect())
+    }
+}
+
+impl Ready {
+    /// Has the attributes divisions release what training needs. Returns the variance of a
+    /// membership, and what a one-shot release tells about the unconstrained model.
+    fn release(
+        &mut self,
+        release: Release,
+        public: &Public,
+    ) -> Result<(f64, Option<Told>), Failure> {
+        match release {
+            Release::Classes(release) => {
+                self.federation.impute(release).map_err(|error| failed(&error))?;
+                let variance = match release {
+                    ClassRelease::Revealed => 0.0,
+                    ClassRelease::Randomised(response) => response.variance(),
+                };
+                Ok((variance, None))
+            }
+            Release::Once(once) => {
+                let told = Told::release(&mut self.federation, once, &public.minimum.theta);
+                let told = told.map_err(|error| self.name_feature(&error))?;
+                Ok((0.0, Some(told)))
+            }
+        }
+    }
+
+    /// A refusal to pool names the feature by its number; the user knows it by its column.
+    fn name_feature(&self, error: &DriverError) -> Failure {
+        if let DriverError::Silo { source: SiloError::OneShot(rare), .. } = error
+            && let OneShotError::RareColumn { column, .. } = rare
+            && let Some(name) = self.features.get(*column)
+        {
+            let help = format!(
+                "feature column {column} is {name}: merge it with other levels, declare \
+                 --secure-aggregation, or leave out --pool"
+            );
+            return Failure::data("train::pool", error.to_string()).help(help);
+        }
+        failed(error)
+    }
+
+    /// The fair model for a target gap, whose lambda the release chooses.
+    fn target(
+        mut self,
+        release: Release,
+        public: &Public,
+        target: f64,
+    ) -> Result<Trained, Failure> {
+        let clock = Clock::start();
+        let (variance, told) = self.release(release, public)?;
+        let spent = self.federation.spent().map(Mu::value);
+        let (objective, minimum) = (self.objective, &public.minimum);
+        let mut path = FairPath::new(&mut self.federation, objective, minimum, variance, OPTIMUM);
+        let Some(told) = told else { return Ok(public.trained()) };
+        let mut trace = public.trace();
+        let targeted = target_gap(&mut path, told.one_shot(), target, |lambda, estimate| {
+            let GapEstimate { gap, standard_error } = estimate;
+            trace.push(Trace::Tried { lambda, gap, standard_error });
+        });
+        let targeted = targeted.map_err(|error| explain(&error))?;
+        let (wall, cpu) = clock.stop();
+        Ok(Trained {
+            theta: targeted.fair.theta.clone(),
+            baseline: minimum.theta.clone(),
+            rounds: minimum.evaluations + targeted.fair.evaluations,
+            trace,
+            theorem: None,
+            spent,
+            signal_to_noise: None,
+            lambda: Some(targeted.lambda),
+            one_shot: Some(told.targeted(&targeted, target)),
+            wall_seconds: public.wall_seconds + wall,
+            cpu_seconds: public.cpu_seconds.zip(cpu).map(|(public, own)| public + own),
+        })
     }
 }
 
@@ -201,6 +290,8 @@ impl Public {
             theorem: None,
             spent: None,
             signal_to_noise: None,
+            lambda: None,
+            one_shot: None,
             wall_seconds: self.wall_seconds,
             cpu_seconds: self.cpu_seconds,
         }
@@ -226,12 +317,31 @@ pub(crate) fn run(
     let public = ready.unconstrained()?;
     if let Some(release) = config.class_release(schema.classes().len())? {
         progress.task("Training the fair model");
+        if let (Release::Once(_), Some(target)) =
+            (release, config.one_shot.and_then(|settings| settings.target_gap))
+        {
+            return ready.target(release, &public, target);
+        }
         let mut path = ready.path(release, &public, &[config.lambda])?;
         return path.pop().unwrap_or_else(|| Ok(public.trained()));
     }
     let Some(plan) = plan else { return Ok(public.trained()) };
     progress.steps("Training the fair model", plan.rounds() as usize);
     ready.descend(plan, &public, || progress.step())
+}
+
+/// Numeric columns, then `column = level`, in the order of the features.
+fn feature_names(schema: &Schema) -> Vec<String> {
+    let numeric = schema.numeric().iter().map(|column| column.name.clone());
+    let levels = schema
+        .categorical()
+        .iter()
+        .flat_map(|column| column.levels.iter().map(|level| format!("{} = {level}", column.name)));
+    numeric.chain(levels).collect()
+}
+
+pub(super) fn failed(error: &DriverError) -> Failure {
+    Failure::data("train::failed", error.to_string())
 }
 
 fn explain(error: &TrainError) -> Failure {
