@@ -9,6 +9,7 @@ use crate::Outcome;
 use crate::clock::{Clock, peak_memory};
 use crate::problem::{OBJECTIVE, federation};
 use crate::synthetic::{LAYOUT, silo};
+use steffle::noise::NoiseKind;
 
 /// Arguments of `growth`.
 #[derive(clap::Args)]
@@ -81,7 +82,7 @@ pub(crate) fn run_point(point: &Point) -> Outcome {
     // Rows, ids and labels at one division; ids and classes at the other.
     let per_attribute = size_of::<u64>() + size_of::<u16>();
     let encoded: usize = parts.iter().map(|(own, _)| own.bytes() + own.len() * per_attribute).sum();
-    let mut federation = federation(LAYOUT, parts)?;
+    let mut federation = federation(LAYOUT, parts, NoiseKind::Simulation)?;
     let settings = Settings {
         mode: Mode::None,
         batch: None,

@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use steffle::division::attributes::{ClassRelease, RandomisedResponse};
+use steffle::driver::Pooling;
+use steffle::noise::NoiseKind;
 use steffle::randomness::{Purpose, stream};
 use steffle::server::Tolerance;
-use steffle::train::{FairPath, erm};
+use steffle::train::{FairPath, OneShotTerms, erm};
 use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
 
 use crate::Outcome;
@@ -21,6 +23,12 @@ pub(crate) struct Arguments {
     /// Epsilon of randomised response; the true classes where it is absent.
     #[arg(long)]
     epsilon: Option<f64>,
+    /// Release once at this epsilon instead: method one-shot.
+    #[arg(long, conflicts_with = "epsilon")]
+    one_shot: Option<f64>,
+    /// Noise from the operating system.
+    #[arg(long)]
+    secure: bool,
 }
 
 /// Prints the public fit, the release and each lambda.
@@ -41,12 +49,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ClassRelease::Randomised(response) => response.variance(),
         ClassRelease::Revealed => 0.0,
     };
+    let noise = if arguments.secure { NoiseKind::Secure } else { NoiseKind::Simulation };
     for _ in 0..arguments.repeat {
         let parts = silos
             .iter()
             .map(|own| Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?)))
             .collect::<Result<Vec<_>, steffle_data::Error>>()?;
-        let mut federation = federation(schema.layout(), parts)?;
+        let mut federation = federation(schema.layout(), parts, noise)?;
         let tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
         let go_on = |_: u32, _: f64| ControlFlow::Continue(());
         let whole = Clock::start();
@@ -55,7 +64,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let public = erm(&mut federation, start, tolerance, go_on)?;
         println!("public fit {:>8.1} ms {:>4} evaluations", 1e3 * clock.cpu(), public.evaluations);
         let clock = Clock::start();
-        federation.impute(release)?;
+        match arguments.one_shot {
+            None => drop(federation.impute(release)?),
+            Some(epsilon) => {
+                let rows = rows.train.len() as f64;
+                let delta = rows.powi(-2).try_into()?;
+                let terms = OneShotTerms::new(epsilon.try_into()?, delta)?;
+                federation.set_terms(|_| terms.terms());
+                federation.release_once(Pooling::Local)?;
+            }
+        }
         println!("release    {:>8.1} ms", 1e3 * clock.cpu());
         let mut path = FairPath::new(&mut federation, OBJECTIVE, &public, variance, tolerance);
         for step in 0..10 {

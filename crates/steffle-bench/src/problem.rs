@@ -17,6 +17,7 @@ pub(crate) const OBJECTIVE: SteffleObjective =
 pub(crate) fn federation(
     layout: Layout,
     silos: Vec<(Records, Attributes)>,
+    noise: NoiseKind,
 ) -> Result<Federation, Box<dyn std::error::Error>> {
     let agreement = Agreement {
         run: RunId([0; 16]),
@@ -24,7 +25,7 @@ pub(crate) fn federation(
         model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
         objective: Arc::new(OBJECTIVE),
         seed: 0,
-        noise: NoiseKind::Simulation,
+        noise,
     };
     Ok(Federation::of_silos(agreement, silos)?)
 }

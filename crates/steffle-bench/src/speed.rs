@@ -11,6 +11,7 @@ use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partiti
 use crate::Outcome;
 use crate::clock::Clock;
 use crate::problem::{OBJECTIVE, federation};
+use steffle::noise::NoiseKind;
 
 /// Arguments of `speed`.
 #[derive(clap::Args)]
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         .iter()
         .map(|own| Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?)))
         .collect::<Result<Vec<_>, steffle_data::Error>>()?;
-    let mut federation = federation(schema.layout(), parts)?;
+    let mut federation = federation(schema.layout(), parts, NoiseKind::Simulation)?;
 
     let records: usize = federation.sizes().iter().sum();
     let mode = Mode::Paper(Paper {

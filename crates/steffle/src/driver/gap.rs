@@ -13,12 +13,14 @@ use crate::one_shot::{Capped, Corrected, Correction};
 /// It is no certificate: what the decisions owe to x beyond the released features is estimated by
 /// the decode, which shrinks where the noise is large (below epsilon 0.5 on data like Adult), and
 /// the standard error knows the noise of the release alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GapEstimate {
     /// The largest difference of a decision's rate between two classes, over all cells.
     pub gap: f64,
     /// The standard deviation that the release's noise gives it.
     pub standard_error: f64,
+    /// Differences of which it is the largest: pairs of classes, decisions and cells.
+    pub comparisons: usize,
 }
 
 /// The decisions of one cell by class, `[class][label]`, and what the message needs to correct
@@ -35,6 +37,20 @@ struct Cell {
     numbers: Vec<Vec<f64>>,
     /// Variance of the noise of a class's sum, `[label]`.
     variances: Vec<f64>,
+}
+
+impl GapEstimate {
+    /// Whether noise alone could have made the gap: then the noise of the release exceeds its
+    /// signal, and training on it is not to be expected to make decisions fairer.
+    pub fn within_noise(&self) -> bool {
+        self.gap < self.threshold() * self.standard_error
+    }
+
+    /// Standard errors that the largest of so many differences seldom exceeds by noise: 2 for one
+    /// difference, and what extreme values of normals add for more.
+    pub fn threshold(&self) -> f64 {
+        (4.0 + 2.0 * (self.comparisons.max(1) as f64).ln()).sqrt()
+    }
 }
 
 impl Federation {
@@ -74,8 +90,11 @@ impl Federation {
             total.iter_mut().for_each(|cell| cell.correct(&correction, &expected, classes));
         }
         let widest = total.iter().map(|cell| cell.widest(classes));
-        let none = GapEstimate { gap: 0.0, standard_error: 0.0 };
-        Ok(widest.fold(none, |widest, own| if own.gap >= widest.gap { own } else { widest }))
+        Ok(widest.fold(GapEstimate::default(), |widest, own| {
+            let comparisons = widest.comparisons + own.comparisons;
+            let wider = if own.gap >= widest.gap { own } else { widest };
+            GapEstimate { comparisons, ..wider }
+        }))
     }
 }
 
@@ -130,17 +149,19 @@ impl Cell {
         let rate = |class: usize, label: usize| {
             self.covariances[class * labels + label] / self.masses[class]
         };
-        let mut widest = GapEstimate { gap: 0.0, standard_error: 0.0 };
+        let mut widest = GapEstimate::default();
         let pairs = (0..classes).flat_map(|r| (0..r).map(move |other| (r, other)));
         for (r, other) in pairs.filter(|&(r, o)| self.masses[r] > 0.0 && self.masses[o] > 0.0) {
             for label in 0..labels {
                 let gap = (rate(r, label) - rate(other, label)).abs();
+                // The rates of all decisions sum to 1, so one of them says nothing new.
+                widest.comparisons += usize::from(label > 0);
                 if gap >= widest.gap {
                     // The classes' noise sums to 0: it is correlated by -1 / (k - 1).
                     let (a, b) = (1.0 / self.masses[r], 1.0 / self.masses[other]);
                     let spread = a * a + b * b + 2.0 * a * b / (classes as f64 - 1.0).max(1.0);
                     let standard_error = (self.variances[label] * spread).sqrt();
-                    widest = GapEstimate { gap, standard_error };
+                    widest = GapEstimate { gap, standard_error, ..widest };
                 }
             }
         }

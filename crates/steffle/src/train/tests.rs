@@ -17,6 +17,7 @@ use crate::server::{Output, Rates, Tolerance};
 use crate::steffle::{RIDGE, SteffleObjective};
 
 mod fair;
+mod one_shot;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };
 

@@ -97,7 +97,7 @@ impl Told {
 
     fn report(&self, gap: GapEstimate) -> OneShotReport {
         let useful = self.useful_from();
-        let GapEstimate { gap: before, standard_error } = self.unconstrained;
+        let GapEstimate { gap: before, standard_error, .. } = self.unconstrained;
         let weak = useful.map(|epsilon| {
             format!(
                 "your noise exceeds the signal: the release puts the gap of the unconstrained \
@@ -118,14 +118,15 @@ impl Told {
         }
     }
 
-    /// The epsilon at which the standard error would be half the gap, where it is more. A gap
-    /// that cannot be told from 0 is taken to be one standard error.
+    /// The epsilon at which noise alone would no longer explain the gap, where it does. A gap that
+    /// cannot be told from 0 is taken to be one standard error.
     fn useful_from(&self) -> Option<f64> {
-        let GapEstimate { gap, standard_error } = self.unconstrained;
-        let ratio = 2.0 * standard_error / gap.max(standard_error);
-        if ratio.is_nan() || ratio <= 1.0 {
+        let GapEstimate { gap, standard_error, .. } = self.unconstrained;
+        if !self.unconstrained.within_noise() {
             return None;
         }
+        let needed = self.unconstrained.threshold() * standard_error;
+        let ratio = needed / gap.max(standard_error);
         // Noise goes with 1 / mu.
         let enough = Mu::try_from(self.mu.value() * ratio).ok()?;
         discrete::epsilon(enough, self.delta).ok()
@@ -152,7 +153,7 @@ impl OneShotReport {
 }
 
 impl From<GapEstimate> for Estimate {
-    fn from(GapEstimate { gap, standard_error }: GapEstimate) -> Self {
+    fn from(GapEstimate { gap, standard_error, .. }: GapEstimate) -> Self {
         Self { estimate: gap, standard_error }
     }
 }

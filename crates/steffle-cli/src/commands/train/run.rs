@@ -258,7 +258,7 @@ impl Ready {
         let Some(told) = told else { return Ok(public.trained()) };
         let mut trace = public.trace();
         let targeted = target_gap(&mut path, told.one_shot(), target, |lambda, estimate| {
-            let GapEstimate { gap, standard_error } = estimate;
+            let GapEstimate { gap, standard_error, .. } = estimate;
             trace.push(Trace::Tried { lambda, gap, standard_error });
         });
         let targeted = targeted.map_err(|error| explain(&error))?;
