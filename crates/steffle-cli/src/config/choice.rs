@@ -71,7 +71,10 @@ impl Method {
         let answers = ["epsilon", "noise"];
         let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
         let modes = ["mode", "delta", "row-cap", "noise-shape", "clip", "diameter"];
+        let once = ["target-gap", "pool", "secure-aggregation"];
         match self {
+            Self::OneShot if once.contains(&key) || key == "delta" => true,
+            _ if once.contains(&key) => false,
             Self::Steffle => true,
             Self::Erm if fairness.contains(&key) => false,
             Self::Erm | Self::Fermi if answers.contains(&key) => false,

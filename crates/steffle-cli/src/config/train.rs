@@ -136,6 +136,8 @@ pub(crate) struct Once {
     pub(crate) terms: OneShotTerms,
     pub(crate) delta: Delta,
     pub(crate) pooling: Pooling,
+    /// The gap that chooses lambda.
+    pub(crate) target: Option<f64>,
 }
 
 /// The settings of Algorithm 1's steps.
@@ -313,6 +315,7 @@ impl OneShotSettings {
         Ok(Once {
             terms: OneShotTerms::new(epsilon, delta).map_err(refuse)?,
             delta,
+            target: self.target_gap,
             pooling: match self.pool {
                 true => Pooling::Pooled { secure_aggregation },
                 false => Pooling::Local,

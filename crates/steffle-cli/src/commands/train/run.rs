@@ -22,7 +22,7 @@ use steffle_privacy::Mu;
 
 use super::load::Holdings;
 use super::one_shot::{OneShotReport, Told};
-use crate::config::{Release, TrainConfig};
+use crate::config::{Once, Release, TrainConfig};
 use crate::failure::Failure;
 use crate::ui::Progress;
 
@@ -164,6 +164,9 @@ impl Ready {
         public: &Public,
         lambdas: &[f64],
     ) -> Result<Vec<Result<Trained, Failure>>, Failure> {
+        if let Release::Once(Once { target: Some(target), .. }) = release {
+            return Ok(vec![self.target(release, public, target)]);
+        }
         let clock = Clock::start();
         let (variance, mut told) = self.release(release, public)?;
         let (wall, cpu) = clock.stop();
@@ -317,11 +320,6 @@ pub(crate) fn run(
     let public = ready.unconstrained()?;
     if let Some(release) = config.class_release(schema.classes().len())? {
         progress.task("Training the fair model");
-        if let (Release::Once(_), Some(target)) =
-            (release, config.one_shot.and_then(|settings| settings.target_gap))
-        {
-            return ready.target(release, &public, target);
-        }
         let mut path = ready.path(release, &public, &[config.lambda])?;
         return path.pop().unwrap_or_else(|| Ok(public.trained()));
     }
