@@ -5,7 +5,7 @@ use steffle::fairness::Notion;
 use steffle_data::Schema;
 
 use super::load::Holdings;
-use crate::config::{Method, TrainConfig};
+use crate::config::{Method, Mode, TrainConfig};
 
 /// One step and the numbers that leave a silo in it. None of them is protected.
 #[derive(Debug, Clone, Serialize)]
@@ -31,8 +31,9 @@ pub(crate) fn leaves(
     let mut table = vec![
         Leaves {
             step: "standardisation",
-            what: "n, and the sum and sum of squares of every numeric column".to_owned(),
-            numbers: 1 + 2 * schema.numeric().len(),
+            what: "rows; count, mean and sum of squared deviations of every numeric column"
+                .to_owned(),
+            numbers: 1 + 3 * schema.numeric().len(),
             avoid: "agree constants in the schema",
         },
         Leaves {
@@ -42,19 +43,27 @@ pub(crate) fn leaves(
             avoid: "agree levels in the schema",
         },
         Leaves {
-            step: "label and cell counts",
-            what: "records by label and by cell".to_owned(),
-            numbers: labels + cells,
+            step: "labels and classes",
+            what: "their names, no count".to_owned(),
+            numbers: labels + classes,
             avoid: "needed",
         },
         Leaves {
             step: "unconstrained model, per evaluation",
-            what: "the loss and its gradient".to_owned(),
-            numbers: 1 + parameters,
+            what: "the loss, its gradient and two counts".to_owned(),
+            numbers: 3 + parameters,
             avoid: "secure aggregation",
         },
     ];
     table.extend(training(config, notion, classes, labels, parameters));
+    if config.method == Method::OneShot {
+        table.push(Leaves {
+            step: "gap estimate, per model",
+            what: "per cell, decisions and memberships, and by class the corrected sums".to_owned(),
+            numbers: cells * (1 + 2 * labels + classes + classes * labels),
+            avoid: "needed for --target-gap and warnings",
+        });
+    }
     if config.one_shot.is_some_and(|settings| settings.pool) {
         table.extend(pooled(cells * schema.layout().weights()));
     }
@@ -87,18 +96,20 @@ fn training(
         Method::Erm => return None,
         Method::Steffle => (
             "training, per round",
-            "the loss gradient and, per cell, output sums and the public part of the gradient",
-            parameters + cells * (labels + parameters),
+            "two counts, the loss gradient; per cell a count, output sums and, unless the mode is \
+             paper, the public part of the gradient",
+            2 + parameters
+                + cells * (1 + labels + if config.mode == Mode::Paper { 0 } else { parameters }),
         ),
         Method::OneShot => (
             "training, per evaluation",
-            "the loss, two gradients and a class table per cell, from the released sums",
-            1 + 2 * parameters + cells * classes * labels,
+            "count, loss, two gradients; per cell a count and a class table from the release",
+            2 + 2 * parameters + cells * (1 + classes * labels),
         ),
         Method::Fermi | Method::RandomisedResponse => (
             "training, per evaluation",
-            "the loss, two gradients and a class table per cell",
-            1 + 2 * parameters + cells * classes * labels,
+            "count, loss, two gradients; per cell a count and a class table from the answers",
+            2 + 2 * parameters + cells * (1 + classes * labels),
         ),
     };
     Some(Leaves { step, what: what.to_owned(), numbers, avoid: "secure aggregation" })
