@@ -92,6 +92,11 @@ pub(crate) struct TrainArgs {
     /// this, from the release alone, so at no cost
     #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
     pub(crate) target_gap: Option<f64>,
+    /// With one-shot: trained (a model trained on the release), or plug-in (the unconstrained
+    /// model, with a toll of lambda on the released memberships; needs --pool or one silo, and
+    /// smaller lambdas: 0 to 0.2) [default: trained]
+    #[arg(long, value_name = "HOW", value_parser = ["trained", "plug-in"])]
+    pub(crate) read_out: Option<String>,
     /// tau: fairness is measured in training on softmax(tau x logits), closer to decisions the
     /// larger; the loss and predictions never see it [default: 1]
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
@@ -231,7 +236,8 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, validation, method, model, notion, lambda,
-            target_gap, surrogate_sharpness, mode, epsilon, delta, row_cap, noise_shape, accounting,
+            target_gap, read_out, surrogate_sharpness, mode, epsilon, delta, row_cap, noise_shape,
+            accounting,
             noise,
             pool, secure_aggregation, clip, diameter, centralisation, server,
             rounds, epochs, batch, lr_theta, lr_dual, output, threads, out

@@ -71,7 +71,7 @@ impl Method {
         let answers = ["epsilon", "noise"];
         let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
         let modes = ["mode", "delta", "row-cap", "noise-shape", "clip", "diameter"];
-        let once = ["target-gap", "pool", "secure-aggregation"];
+        let once = ["target-gap", "read-out", "pool", "secure-aggregation"];
         match self {
             Self::OneShot if once.contains(&key) || key == "delta" => true,
             _ if once.contains(&key) => false,
@@ -80,6 +80,16 @@ impl Method {
             Self::Erm | Self::Fermi if answers.contains(&key) => false,
             _ => !steps.contains(&key) && !modes.contains(&key),
         }
+    }
+}
+
+choice! {
+    /// How a one-shot release becomes decisions.
+    ReadOut {
+        /// A model that is trained on it.
+        Trained = "trained",
+        /// The unconstrained model and a toll on the released memberships.
+        PlugIn = "plug-in",
     }
 }
 

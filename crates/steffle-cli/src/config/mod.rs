@@ -11,7 +11,7 @@ mod train;
 pub(crate) use check::Check;
 pub(crate) use choice::{
     Accounting, BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape,
-    ServerKind,
+    ReadOut, ServerKind,
 };
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;

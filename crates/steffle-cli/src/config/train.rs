@@ -14,7 +14,8 @@ use steffle::train::{Exact, OneShotTerms, Paper, Sampled, Server, Settings};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{
-    Accounting, BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ServerKind,
+    Accounting, BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ReadOut,
+    ServerKind,
 };
 use crate::args::DataArgs;
 use crate::failure::Failure;
@@ -119,6 +120,7 @@ pub(crate) struct OneShotSettings {
     pub(crate) secure_aggregation: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) target_gap: Option<f64>,
+    pub(crate) read_out: ReadOut,
 }
 
 /// How the attributes divisions release what training needs, once.
@@ -138,6 +140,7 @@ pub(crate) struct Once {
     pub(crate) pooling: Pooling,
     /// The gap that chooses lambda.
     pub(crate) target: Option<f64>,
+    pub(crate) read_out: ReadOut,
 }
 
 /// The settings of Algorithm 1's steps.
@@ -316,6 +319,7 @@ impl OneShotSettings {
             terms: OneShotTerms::new(epsilon, delta).map_err(refuse)?,
             delta,
             target: self.target_gap,
+            read_out: self.read_out,
             pooling: match self.pool {
                 true => Pooling::Pooled { secure_aggregation },
                 false => Pooling::Local,

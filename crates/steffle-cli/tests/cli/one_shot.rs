@@ -113,6 +113,39 @@ fn every_notion_class_count_model_and_centralisation_runs() {
 }
 
 #[test]
+fn a_release_can_be_plugged_in_and_predicts_without_s() {
+    let place = Place::new("one-shot-plug-in");
+    let flags = ["train", "--method", "one-shot", "--read-out", "plug-in", "--lambda", "0.08"];
+    let several = place.run(&flags);
+    assert!(several.status == 3 && several.stderr.contains("--pool"), "{}", several.stderr);
+    let run = place.json(&[&flags[..], &["--silos", "1", "--out", "run"]].concat());
+    // Fixed seed; the rule is on the same trade-off as training (half the gap for one point).
+    assert!(number(&run, "/test/demographic_parity") < 0.1);
+    let error = number(&run, "/test/error") - number(&run, "/baseline/error");
+    assert!(error < 0.02, "{error}");
+    let pooled = ["--pool", "--secure-aggregation", "--out", "pooled"];
+    let pooled = place.json(&[&flags[..], &pooled].concat());
+    assert!(number(&pooled, "/test/demographic_parity") < 0.1);
+    // The directory has what prediction needs, and a damaged one says so.
+    place.write(
+        "row.csv",
+        "age,workclass,fnlwgt,education,education-num,marital-status,occupation,\
+        relationship,race,capital-gain,capital-loss,hours-per-week,native-country\n\
+        40,Private,200000,Bachelors,13,Never-married,Sales,Not-in-family,White,0,0,40,United-States\n",
+    );
+    let predicted = place.run(&["predict", "run", "row.csv"]);
+    assert_eq!(
+        (predicted.status, predicted.stdout.lines().count()),
+        (0, 2),
+        "{}",
+        predicted.stderr
+    );
+    place.write("run/plug_in.safetensors", "damaged");
+    let damaged = place.run(&["predict", "run", "row.csv"]);
+    assert!(damaged.status == 3 && damaged.stderr.contains("plug_in"), "{}", damaged.stderr);
+}
+
+#[test]
 fn the_plan_lists_what_leaves_a_silo() {
     let place = Place::new("one-shot-plan");
     let plan = place.json(&["train", "--method", "one-shot", "--dry-run"]);

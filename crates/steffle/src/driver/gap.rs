@@ -7,6 +7,7 @@ use crate::metrics::decide;
 use crate::model::Point;
 use crate::one_shot::decode::Moments;
 use crate::one_shot::{Capped, Corrected, Correction};
+use crate::record::Rows;
 
 /// The gap of a model's decisions on the training records, estimated from a release.
 ///
@@ -60,13 +61,25 @@ impl Federation {
         release: &OneShot,
         theta: &[f64],
     ) -> Result<GapEstimate, DriverError> {
+        let model = self.agreement.model.clone();
+        self.estimate_gap_of(release, |rows| {
+            decide(&Point::new(model.as_ref(), theta).probabilities(rows), model.labels())
+        })
+    }
+
+    /// Estimates the gap of any decisions that are made from rows alone.
+    pub fn estimate_gap_of(
+        &mut self,
+        release: &OneShot,
+        decide: impl Fn(&Rows) -> Vec<u16> + Sync + Send,
+    ) -> Result<GapEstimate, DriverError> {
         let all = self.sizes.iter().sum();
         let classes = self.agreement.objective.classes();
         let pooled = release.moments();
         let work = |(at, division): (usize, &mut RecordsDivision)| {
             let capped = capped(division, release.agreed()).map_err(|error| one_shot(at, error))?;
             let expected = expected(division, &capped, classes);
-            let mut cells = cells(division, &capped, theta);
+            let mut cells = cells(division, &capped, &decide(division.records().rows()));
             if pooled.is_none() {
                 // The silo's own message: nothing of the size of the features leaves it.
                 let moments = Moments::new(&capped);
@@ -186,11 +199,8 @@ fn expected(division: &RecordsDivision, capped: &Capped<'_>, classes: usize) -> 
     .collect()
 }
 
-fn cells(division: &RecordsDivision, capped: &Capped<'_>, theta: &[f64]) -> Vec<Cell> {
-    let (model, records) = (division.model(), division.records());
-    let probabilities = Point::new(model, theta).probabilities(records.rows());
-    let labels = model.labels();
-    let decisions = decide(&probabilities, labels);
+fn cells(division: &RecordsDivision, capped: &Capped<'_>, decisions: &[u16]) -> Vec<Cell> {
+    let labels = division.model().labels();
     let scales = capped.scales();
     let classes = division.objective().classes();
     let equal = vec![1.0 / classes as f64; classes];

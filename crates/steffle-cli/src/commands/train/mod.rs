@@ -29,9 +29,9 @@ pub(super) use self::run::Public;
 use self::run::{Ready, Trained, run};
 use super::judge::judge;
 use crate::args::TrainCommand;
-use crate::config::{Centralisation, Origins, TrainConfig};
+use crate::config::{Centralisation, Origins, ReadOut, TrainConfig};
 use crate::failure::Failure;
-use crate::run_dir::{Contents, Destination, Metadata, hexadecimal, model_card};
+use crate::run_dir::{Adjusted, Contents, Destination, Metadata, hexadecimal, model_card};
 use crate::ui::{Output, Progress};
 
 pub(crate) fn train(
@@ -126,13 +126,14 @@ fn execute(
     let trained = run(config, plan.as_ref(), schema, model, holdings, progress)?;
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
-    let baseline = facts.measure(config, &facts.test, &trained.baseline, Some(bootstrap))?;
+    let baseline = facts.measure(config, &facts.test, &trained.baseline, None, Some(bootstrap))?;
     let report = facts.report(config, &trained, baseline, Some(bootstrap), destination.path())?;
     let Trained { theta, trace, .. } = &trained;
     let config_text = toml(config)?;
     destination.write(&Contents {
         metadata: &metadata(config, &report, schema),
         theta,
+        read_out: trained.read_out.as_ref(),
         schema,
         config: &config_text,
         metrics: &report,
@@ -167,11 +168,15 @@ impl<'a> Facts<'a> {
         config: &TrainConfig,
         held: &HeldOut,
         theta: &[f64],
+        read_out: Option<&Adjusted>,
         bootstrap: Option<Bootstrap>,
     ) -> Result<Report, Failure> {
         let HeldOut { records, groups } = held;
-        let probabilities =
-            Point::new(self.prepared.model.as_ref(), theta).probabilities(records.rows());
+        let model = self.prepared.model.as_ref();
+        let mut probabilities = Point::new(model, theta).probabilities(records.rows());
+        if let Some(read_out) = read_out {
+            read_out.adjust(records.rows(), &mut probabilities);
+        }
         judge(&self.schema, &config.notion, records, groups, &probabilities, bootstrap)
     }
 
@@ -184,7 +189,9 @@ impl<'a> Facts<'a> {
         run_dir: &Path,
     ) -> Result<TrainReport, Failure> {
         let Self { prepared, schema, .. } = self;
-        let measure = |held: &HeldOut| self.measure(config, held, &trained.theta, bootstrap);
+        let measure = |held: &HeldOut| {
+            self.measure(config, held, &trained.theta, trained.read_out.as_ref(), bootstrap)
+        };
         let mut warnings = prepared.warnings.clone();
         warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
         warnings.extend(trained.one_shot.iter().flat_map(|told| told.warnings.clone()));
@@ -242,7 +249,7 @@ pub(super) fn train_family(
     let (holdings, facts) = Facts::new(loaded, &prepared);
     let mut ready = Ready::new(&config, &facts.schema, &prepared.model, holdings)?;
     let public = public(&mut || ready.unconstrained())?;
-    let baseline = facts.measure(&config, &facts.test, &public.minimum.theta, None)?;
+    let baseline = facts.measure(&config, &facts.test, &public.minimum.theta, None, None)?;
     let release = config.class_release(facts.schema.classes().len())?;
     let trained = match (release, &prepared.plan) {
         (Some(release), _) => ready.path(release, &public, lambdas)?,
@@ -267,6 +274,9 @@ fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Meta
         ("privacy_holds", holds.to_string()),
         ("adjacency", (*adjacency).to_owned()),
     ]);
+    if config.one_shot.is_some_and(|settings| settings.read_out == ReadOut::PlugIn) {
+        facts.insert("read_out", ReadOut::PlugIn.to_string());
+    }
     facts.extend(epsilon.map(|epsilon| ("epsilon", epsilon.to_string())));
     facts.extend(delta.map(|delta| ("delta", delta.to_string())));
     Metadata {

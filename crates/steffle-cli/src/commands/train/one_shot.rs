@@ -95,7 +95,7 @@ impl Told {
         report
     }
 
-    fn report(&self, gap: GapEstimate) -> OneShotReport {
+    pub(crate) fn report(&self, gap: GapEstimate) -> OneShotReport {
         let useful = self.useful_from();
         let GapEstimate { gap: before, standard_error, .. } = self.unconstrained;
         let weak = useful.map(|epsilon| {
