@@ -320,9 +320,10 @@ impl OneShotSettings {
             delta,
             target: self.target_gap,
             read_out: self.read_out,
-            pooling: match self.pool {
-                true => Pooling::Pooled { secure_aggregation },
-                false => Pooling::Local,
+            pooling: if self.pool {
+                Pooling::Pooled { secure_aggregation }
+            } else {
+                Pooling::Local
             },
         })
     }

@@ -85,7 +85,7 @@ impl Federation {
                 let moments = Moments::new(&capped);
                 let correction = Correction::new(&moments, &release.messages()[at])
                     .map_err(|error| one_shot(at, error))?;
-                cells.iter_mut().for_each(|cell| cell.correct(&correction, &expected, classes));
+                cells.iter_mut().for_each(|cell| cell.correct(&correction, &expected));
             }
             Ok((cells, expected))
         };
@@ -100,7 +100,7 @@ impl Federation {
         if let Some(moments) = pooled {
             let correction = Correction::new(moments, &release.messages()[0])
                 .map_err(|error| one_shot(0, error))?;
-            total.iter_mut().for_each(|cell| cell.correct(&correction, &expected, classes));
+            total.iter_mut().for_each(|cell| cell.correct(&correction, &expected));
         }
         let widest = total.iter().map(|cell| cell.widest(classes));
         Ok(widest.fold(GapEstimate::default(), |widest, own| {
@@ -113,7 +113,7 @@ impl Federation {
 
 impl Cell {
     /// Adds what the message says beyond the memberships.
-    fn correct(&mut self, correction: &Correction<'_>, expected: &[Vec<f64>], classes: usize) {
+    fn correct(&mut self, correction: &Correction<'_>, expected: &[Vec<f64>]) {
         let labels = self.rates.len();
         for (label, numbers) in self.numbers.iter().enumerate() {
             let Corrected { additions, variance } = correction.of(numbers, expected);
@@ -121,7 +121,7 @@ impl Cell {
                 self.covariances[label] -= addition;
                 self.covariances[labels + label] += addition;
             } else {
-                for (class, addition) in additions.iter().enumerate().take(classes) {
+                for (class, addition) in additions.iter().enumerate() {
                     self.covariances[class * labels + label] += addition;
                 }
             }
