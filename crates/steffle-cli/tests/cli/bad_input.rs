@@ -76,7 +76,7 @@ fn settings() {
             ("train --mode magic", 2, "usage::arguments", "magic | paper"),
             ("train --no-such-flag", 2, "usage::arguments", "--no-such-flag"),
             ("frobnicate", 2, "usage::arguments", "frobnicate"),
-            ("train --mode none --epsilon 1", 2, "config::conflict", "--mode paper"),
+            ("train --mode none --epsilon 1", 2, "config::conflict", "--mode exact"),
             ("train --mode paper", 2, "config::conflict", "--epsilon"),
             ("train --method fermi --epsilon 1", 2, "config::conflict", "epsilon | adds no noise"),
             ("train --method fermi --rounds 5", 2, "config::conflict", "fermi | no rounds"),

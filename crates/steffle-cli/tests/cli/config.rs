@@ -10,7 +10,7 @@ fn errors_point_at_the_line() {
         ("lambda = 2\nsilos = = 3\n", "syntax", "2 | silos = = 3\n", "key = value"),
         ("clip = 1.0\n", "conflict", "1 | clip = 1.0\n", "--mode paper"),
         ("batch = \"some\"\n", "type", "1 | batch = \"some\"\n", "\"all\""),
-        ("method = \"magic\"\n", "method", "1 | method = \"magic\"\n", "steffle, fermi"),
+        ("method = \"magic\"\n", "method", "1 | method = \"magic\"\n", "steffle, one-shot"),
         ("[train]\nlambda = 2\n", "unknown_key", "1 | [train]\n", "lambda"),
     ];
     for (text, code, shown, word) in cases {

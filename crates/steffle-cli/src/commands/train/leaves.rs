@@ -56,6 +56,14 @@ pub(crate) fn leaves(
         },
     ];
     table.extend(training(config, notion, classes, labels, parameters));
+    if matches!(config.mode, Mode::Exact | Mode::Poisson) && config.method == Method::Steffle {
+        table.push(Leaves {
+            step: "noise, per round",
+            what: "its scales, which depend on the features".to_owned(),
+            numbers: 4,
+            avoid: "needed to average messages well",
+        });
+    }
     if config.method == Method::OneShot {
         table.push(Leaves {
             step: "gap estimate, per model",
@@ -82,6 +90,23 @@ pub(crate) fn leaves(
         });
     }
     table
+}
+
+/// The table as one sentence, for the statement.
+pub(crate) fn in_words(leaves: &[Leaves]) -> String {
+    let each: Vec<String> =
+        leaves.iter().map(|left| format!("{} ({})", left.step, left.numbers)).collect();
+    let matrices = leaves.iter().any(|left| left.step.starts_with("pooled"));
+    let squared = if matrices {
+        "two of them are matrices of the size of the features squared"
+    } else {
+        "nothing of the size of the features squared"
+    };
+    format!(
+        " Without noise, because it does not involve the attribute, every silo sends numbers for: \
+         {}; {squared}.",
+        each.join(", ")
+    )
 }
 
 fn training(

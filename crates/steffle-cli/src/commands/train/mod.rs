@@ -18,7 +18,7 @@ use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
 use steffle_data::Schema;
 
-use self::leaves::{Leaves, leaves};
+use self::leaves::{Leaves, in_words, leaves};
 pub(super) use self::load::Tables;
 use self::load::{HeldOut, Holdings, Loaded, load};
 use self::plan::Preview;
@@ -81,8 +81,9 @@ impl Prepared {
         let plan = config.settings()?.map(|settings| settings.check(sizes)).transpose();
         let plan = plan.map_err(|error| refuse(&error))?;
         let (holdings, classes) = (&loaded.holdings, schema.classes().len());
-        let privacy = privacy(config, plan.as_ref(), holdings, classes, loaded.largest_unit);
+        let mut privacy = privacy(config, plan.as_ref(), holdings, classes, loaded.largest_unit);
         let leaves = leaves(config, schema, holdings, model.parameters());
+        privacy.statement += &in_words(&leaves);
         let labels = schema.labels().len();
         let warnings = plan.as_ref().map_or_else(Vec::new, |plan| plan.warnings(labels));
         Ok(Self {

@@ -119,8 +119,12 @@ impl<'a> Preview<'a> {
 /// What leaves a silo without noise, as a table.
 fn leaves_text(leaves: &[Leaves]) -> String {
     let mut rows = Rows::new(&["leaves a silo without noise", "numbers", "to send less"]);
-    for Leaves { step, what, numbers, avoid } in leaves {
-        rows.push(vec![format!("{step}: {what}"), numbers.to_string(), (*avoid).to_owned()]);
+    for Leaves { step, numbers, avoid, .. } in leaves {
+        rows.push(vec![(*step).to_owned(), numbers.to_string(), (*avoid).to_owned()]);
     }
-    rows.render()
+    let mut text = rows.render();
+    for Leaves { step, what, .. } in leaves {
+        text += &wrap(&format!("{step}: {what}"));
+    }
+    text
 }
