@@ -1,8 +1,8 @@
 //! A silo with both divisions under one roof (centralisations 1 and 2).
 
 use super::attributes::{
-    Announced, AttributesDivision, AttributesDivisionError, Charged, Combinations, Released,
-    Selection, Terms, Unreleased,
+    Announced, AttributesDivision, AttributesDivisionError, Charged, Combinations, Refusal,
+    Released, Selection, Terms, Unreleased,
 };
 use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError};
 use crate::noise::NoiseSource;
@@ -83,6 +83,10 @@ impl Silo {
     ) -> Result<(PublicSums, Released<PrivateSums>), SiloError> {
         self.records.check(question).map_err(RecordsDivisionError::from)?;
         let announced = self.records.batch_len(question.batch, round);
+        // Secret coins and accounts of single units are about all records, in their order.
+        if question.batch != Batch::All && self.attributes.needs_all() {
+            return Err(AttributesDivisionError::from(Refusal::Kind).into());
+        }
         let mut distances = match self.attributes.terms() {
             Terms::Exact(_) | Terms::Poisson { .. } => Some(self.records.measure(question, round)?),
             Terms::Open | Terms::OfMean(_) => None,

@@ -148,6 +148,11 @@ impl AttributesDivision {
         Price::new(&self.terms, announced)
     }
 
+    /// Whether replies must be about all records: the coins and the accounts of units are.
+    pub(in crate::division) fn needs_all(&self) -> bool {
+        matches!(self.terms, Terms::Poisson { .. }) || self.retired().is_some()
+    }
+
     /// Units that cannot pay for another full round, where each has its own account. Their distances
     /// are to be left out of the price, and they are left out of the sums.
     pub fn retired(&self) -> Option<Vec<bool>> {

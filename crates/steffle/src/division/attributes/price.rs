@@ -8,7 +8,7 @@
 //!
 //! # Proof
 //! 1. Given the transcript so far and the public columns, the question, the distances of
-//!    [`Distances`](crate::division::Distances), the grids and the scales below are constants:
+//!    [`Distances`], the grids and the scales below are constants:
 //!    nothing here reads `s`. Whatever theta and C a server sends, large distances earn large noise.
 //! 2. What is summed are integers: coefficients rounded to a grid times inputs on a grid, and scores
 //!    rounded to a grid ([`Lattice`]). Rounding moves a coefficient of either candidate by at most
@@ -32,7 +32,7 @@ use super::account::Cost;
 use super::{NoiseScale, Terms};
 use crate::division::distances::{Distances, INPUT_GRID, table_factor};
 use crate::noise::LARGEST_SCALE;
-use crate::protocol::Question;
+use crate::protocol::{Form, Question};
 
 /// Why a question cannot be priced. No reason depends on `s`.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -47,6 +47,9 @@ pub enum PriceError {
         /// Records announced.
         records: usize,
     },
+    /// A form that has no exact price.
+    #[error("the division's terms price centred messages only, not the paper's clipped ones")]
+    Clipped,
     /// Sensitivities are needed and were not computed.
     #[error("the division's terms need the distances of the announced records")]
     NoDistances,
@@ -115,6 +118,8 @@ pub struct Announced<'a> {
     pub columns: usize,
     /// Cells.
     pub cells: usize,
+    /// Whether the paper's clipped form is asked for.
+    pub clipped: bool,
 }
 
 /// What a reply will be released under. Computed without reading `s`.
@@ -180,7 +185,8 @@ impl<'a> Announced<'a> {
         let columns = question.cells.first().map_or(0, |cell| cell.quadratic.len());
         let (messages, cells) = (question.messages(), question.cells.len());
         let theta_numbers = messages * parameters;
-        Self { records, distances, classes, messages, theta_numbers, columns, cells }
+        let clipped = question.form != Form::Centred;
+        Self { records, distances, classes, messages, theta_numbers, columns, cells, clipped }
     }
 
     /// Numbers in all table messages: with two classes one row tells the other.
@@ -266,6 +272,9 @@ fn messages<'a>(
 /// cost. A message that no store can move is sent as it is and its part is not spent.
 fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise, f64), PriceError> {
     let Some(distances) = about.distances else { return Err(PriceError::NoDistances) };
+    if about.clipped {
+        return Err(PriceError::Clipped);
+    }
     let records = about.records.max(1) as f64;
     let room = 2.0_f64.powi(51) / records;
     let lattice = Lattice {

@@ -417,12 +417,34 @@ fn a_hostile_server_earns_noise_or_a_refusal() {
         assert!(ask(&|q| q.cells[0].combinations[1] = wrong).is_err());
     }
     assert!(ask(&|q| q.theta.truncate(3)).is_err());
+    // The clipped form moves by twice as much and has no exact price.
+    let clipped = ask(&|q| q.form = Form::Clipped { limit: 1e9 }).unwrap_err();
+    assert!(clipped.to_string().contains("centred messages only"), "{clipped}");
     assert!(ask(&|q| q.cells.truncate(0)).is_ok(), "no cell, nothing private to answer");
     assert!(ask(&|q| q.cells[0].combinations.truncate(1)).is_err());
     assert!(ask(&|q| q.cells[0].combinations[0] = 1e-320).is_ok());
     assert!(
         ask(&|q| q.cells[0].combinations.iter_mut().for_each(|c| *c *= f64::MAX / 4.0)).is_err()
     );
+}
+
+#[test]
+fn coins_and_single_accounts_answer_about_all_records_only() {
+    let poisson = cases().into_iter().find(|case| matches!(case.terms, Terms::Poisson { .. }));
+    let individual = Account::individual(Mu::try_from(1.0).unwrap(), 5);
+    for (case, account) in [(poisson.unwrap(), None), (cases()[0].clone(), Some(individual))] {
+        let mut silo = Silo::new(case.division(), case.attributes(&[0, 1, 1, 0, 1])).unwrap();
+        let account = account.unwrap_or_else(|| case.account());
+        silo.attributes().set_terms(case.terms.clone(), account);
+        let mut question = case.question(case.division().model().parameters());
+        for batch in [Batch::Mini(2), Batch::Block(2)] {
+            question.batch = batch;
+            let refused = silo.answer(&question, 1, &mut silence()).err().unwrap();
+            assert!(refused.to_string().contains("not for this kind"), "{refused}");
+        }
+        question.batch = Batch::All;
+        assert!(silo.answer(&question, 1, &mut silence()).is_ok());
+    }
 }
 
 #[test]
