@@ -94,7 +94,7 @@ pub(crate) struct TrainArgs {
     pub(crate) target_gap: Option<f64>,
     /// With one-shot: trained (a model trained on the release), or plug-in (the unconstrained
     /// model, with a toll of lambda on the released memberships; needs --pool or one silo, and
-    /// smaller lambdas: 0 to 0.2) [default: trained]
+    /// smaller lambdas: 0.05 where it is absent) [default: trained]
     #[arg(long, value_name = "HOW", value_parser = ["trained", "plug-in"])]
     pub(crate) read_out: Option<String>,
     /// tau: fairness is measured in training on softmax(tau x logits), closer to decisions the

@@ -7,7 +7,7 @@ use crate::division::{Silo, SiloError, Who};
 use crate::linear::Features;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::one_shot::decode::{Message, Moments, Rule, decode, linear, straight_memberships};
-use crate::one_shot::{Capped, Curve, OneShotError, PlugIn, mean_gram, rare_column};
+use crate::one_shot::{Capped, Curve, OneShotError, PlugIn, fits, mean_gram, rare_column};
 use crate::protocol::{Agreed, FeatureRows, FeatureSums, Leg, Part, PooledSums, seal};
 
 /// What silos share for a one-shot release beside their noisy sums.
@@ -286,7 +286,8 @@ pub(super) fn features(division: &RecordsDivision) -> Result<Features<'_>, OneSh
     if cells == 0 {
         return Err(OneShotError::NoCell);
     }
-    Ok(Features::by_cell(division.records().rows(), division.cells(), cells))
+    let features = Features::by_cell(division.records().rows(), division.cells(), cells);
+    fits(&features).map(|()| features)
 }
 
 /// Its features, capped by its own matrix or the agreed one.

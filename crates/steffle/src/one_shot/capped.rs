@@ -2,7 +2,7 @@
 
 use super::decode::Message;
 use super::{CAP_QUANTILE, GAMMA, OneShotError};
-use crate::linear::{Features, Symmetric, Whitening};
+use crate::linear::{Features, Symmetric, Whitening, WhiteningError};
 use crate::protocol::FeatureSums;
 use crate::record::GRID;
 
@@ -35,6 +35,7 @@ impl<'a> Capped<'a> {
     /// With the features' own Gram matrix and cap. `units[i]` numbers the unit (person) that
     /// record `i` belongs to, from 0; `None` makes every record its own unit.
     pub fn new(features: Features<'a>, units: Option<&[u32]>) -> Result<Self, OneShotError> {
+        fits(&features)?;
         let gram = mean_gram(&features);
         Self::with_gram(features, gram, units, |cap| cap)
     }
@@ -146,6 +147,12 @@ fn steps(features: &Features<'_>) -> Result<f64, OneShotError> {
     let room = GRID * 2_f64.powi(53) / (CLASSES as f64 * reach.max(1.0));
     let steps = room.log2().floor().exp2().min(STEPS);
     if steps >= 16.0 { Ok(steps) } else { Err(OneShotError::Range) }
+}
+
+/// Refuses more features than a matrix is made for, before one is.
+pub fn fits(features: &Features<'_>) -> Result<(), OneShotError> {
+    let (size, most) = (features.size(), Whitening::MOST);
+    if size > most { Err(WhiteningError::Size { size, most }.into()) } else { Ok(()) }
 }
 
 /// `sum_i f_i f_i' / n` over the records that are in some cell.

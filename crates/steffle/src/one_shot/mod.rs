@@ -17,7 +17,7 @@ pub mod decode;
 mod plug_in;
 
 pub(crate) use capped::CLASSES;
-pub use capped::{Capped, FEWEST, mean_gram, rare_column};
+pub use capped::{Capped, FEWEST, fits, mean_gram, rare_column};
 pub use corrected::{Corrected, Correction};
 pub use plug_in::{Curve, PlugIn};
 

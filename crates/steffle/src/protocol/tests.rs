@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::division::{Candidates, Who};
+use crate::linear::Symmetric;
 use crate::model::{Block, Factor, Inputs};
 use crate::record::{Layout, Rows};
 
@@ -55,8 +56,46 @@ fn public_sums() -> PublicSums {
     PublicSums { held: 9, batch: 4, loss: 1.25, gradient: vec![1.0; 3], cells: vec![cell; 2] }
 }
 
+fn feature_rows() -> FeatureRows {
+    let layout = Layout { numeric: 1, categorical: 1, features: 3 };
+    FeatureRows {
+        ids: vec![40, 41],
+        rows: Rows::new(layout, 2, vec![0.5, -0.5], vec![1, 2]).unwrap(),
+        cells: 1,
+        cell_of: vec![0, crate::division::NO_CELL],
+        units: vec![0, 0],
+        agreed: Some(Agreed { gram: Symmetric::from_lower(4, |i, j| (i + j) as f64), cap: 1.5 }),
+    }
+}
+
+fn pooled_sums() -> PooledSums {
+    let matrix = Symmetric::from_lower(3, |i, j| (i * 3 + j) as f64);
+    PooledSums { numbers: vec![1.0, 2.0], vectors: vec![vec![0.5; 3]; 2], matrix }
+}
+
+#[test]
+fn rows_and_pooled_sums_that_do_not_fit_are_refused() {
+    let refused = |change: &dyn Fn(&mut FeatureRows)| {
+        let mut rows = feature_rows();
+        change(&mut rows);
+        read::<FeatureRows>(&seal(&ENVELOPE, &rows)).unwrap_err().to_string()
+    };
+    assert!(refused(&|rows| rows.ids[1] = 40).contains("stands twice"));
+    assert!(refused(&|rows| rows.cell_of[0] = 1).contains("in a cell"));
+    assert!(refused(&|rows| rows.units[0] = 2).contains("unit's number"));
+    assert!(refused(&|rows| drop(rows.cell_of.pop())).contains("differ in number"));
+    let small = Agreed { gram: Symmetric::zeros(3), cap: 1.0 };
+    assert!(refused(&|rows| rows.agreed = Some(small.clone())).contains("agreed matrix"));
+    let mut sums = pooled_sums();
+    assert!(sums.add(&PooledSums::of(vec![1.0, 2.0])).is_err());
+    sums.numbers[0] = f64::NAN;
+    assert!(read::<PooledSums>(&seal(&ENVELOPE, &sums)).is_err());
+}
+
 #[test]
 fn messages_survive_the_trip() {
+    assert_eq!(read::<FeatureRows>(&seal(&ENVELOPE, &feature_rows())).unwrap(), feature_rows());
+    assert_eq!(read::<PooledSums>(&seal(&ENVELOPE, &pooled_sums())).unwrap(), pooled_sums());
     assert_eq!(read::<Question>(&seal(&ENVELOPE, &question())).unwrap(), question());
     assert_eq!(read::<PublicSums>(&seal(&ENVELOPE, &public_sums())).unwrap(), public_sums());
     let sent = read::<Handover>(&seal(&ENVELOPE, &handover())).unwrap();
@@ -115,8 +154,13 @@ proptest! {
     fn damaged_bytes_are_refused_or_read(
         flips in prop::collection::vec((0..600_usize, any::<u8>()), 1..6), cut in 0..700_usize,
     ) {
-        let messages =
-            [seal(&ENVELOPE, &question()), seal(&ENVELOPE, &public_sums()), seal(&ENVELOPE, &handover())];
+        let messages = [
+            seal(&ENVELOPE, &question()),
+            seal(&ENVELOPE, &public_sums()),
+            seal(&ENVELOPE, &handover()),
+            seal(&ENVELOPE, &feature_rows()),
+            seal(&ENVELOPE, &pooled_sums()),
+        ];
         for mut bytes in messages {
             for &(at, value) in &flips {
                 let length = bytes.len();
@@ -126,6 +170,9 @@ proptest! {
             let _ = read::<Question>(&bytes);
             let _ = read::<PublicSums>(&bytes);
             let _ = read::<PrivateSums>(&bytes);
+            let _ = read::<FeatureRows>(&bytes);
+            let _ = read::<FeatureSums>(&bytes);
+            let _ = read::<PooledSums>(&bytes);
             if let Ok(handover) = read::<Handover>(&bytes) {
                 let factors = handover.factors();
                 let candidates = handover.candidates(&factors);
@@ -136,10 +183,13 @@ proptest! {
 
     #[test]
     fn every_truncation_is_refused(cut in 0.0..1.0_f64) {
-        for bytes in [seal(&ENVELOPE, &question()), seal(&ENVELOPE, &handover())] {
+        let messages =
+            [seal(&ENVELOPE, &question()), seal(&ENVELOPE, &handover()), seal(&ENVELOPE, &feature_rows())];
+        for bytes in messages {
             let short = &bytes[..(bytes.len() as f64 * cut) as usize];
             prop_assert!(read::<Question>(short).is_err());
             prop_assert!(read::<Handover>(short).is_err());
+            prop_assert!(read::<FeatureRows>(short).is_err());
         }
     }
 }
