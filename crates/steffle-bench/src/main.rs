@@ -3,10 +3,12 @@
 //! ```text
 //! cargo run --release -p steffle-bench -- speed --python python3
 //! cargo run --release -p steffle-bench -- growth
-//! cargo run --release -p steffle-bench -- path
+//! cargo run --release -p steffle-bench -- path --one-shot 1
+//! cargo run --release -p steffle-bench -- generated
 //! ```
 
 mod clock;
+mod generated;
 mod growth;
 mod path;
 mod problem;
@@ -33,6 +35,8 @@ enum Task {
     Growth(growth::Arguments),
     /// Public fit, release and a path of ten lambdas on imputed classes, Adult, one thread.
     Path(path::Arguments),
+    /// One-shot on generated data: up to ten million rows, two thousand features, ten classes.
+    Generated(generated::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
     #[command(hide = true)]
     GrowthPoint(growth::Point),
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
         Task::Speed(arguments) => speed::run(&arguments),
         Task::Growth(arguments) => growth::run(&arguments),
         Task::Path(arguments) => path::run(&arguments),
+        Task::Generated(arguments) => generated::run(&arguments),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
     match outcome {
