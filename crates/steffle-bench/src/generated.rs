@@ -118,7 +118,7 @@ fn silo(
         }
         for column in 0..layout.categorical {
             let level = ((unit() * levels as f64) as usize).min(levels - 1);
-            let side = if level % 2 == 0 { -1.0 } else { 1.0 };
+            let side = if level.is_multiple_of(2) { -1.0 } else { 1.0 };
             leans
                 .iter_mut()
                 .skip(column)
