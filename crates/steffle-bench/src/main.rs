@@ -3,14 +3,15 @@
 //! ```text
 //! cargo run --release -p steffle-bench -- speed --python python3
 //! cargo run --release -p steffle-bench -- growth
-//! cargo run --release -p steffle-bench -- path --one-shot 1
+//! cargo run --release -p steffle-bench -- cost
 //! cargo run --release -p steffle-bench -- generated
 //! ```
 
 mod clock;
+mod cost;
 mod generated;
 mod growth;
-mod path;
+
 mod problem;
 mod speed;
 mod synthetic;
@@ -33,8 +34,8 @@ enum Task {
     Speed(speed::Arguments),
     /// Time and peak memory as records, silos and threads grow, on synthetic rows.
     Growth(growth::Arguments),
-    /// Public fit, release and a path of ten lambdas on imputed classes, Adult, one thread.
-    Path(path::Arguments),
+    /// CPU seconds of the private methods on Adult, public fit included.
+    Cost(cost::Arguments),
     /// One-shot on generated data: up to ten million rows, two thousand features, ten classes.
     Generated(generated::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Speed(arguments) => speed::run(&arguments),
         Task::Growth(arguments) => growth::run(&arguments),
-        Task::Path(arguments) => path::run(&arguments),
+        Task::Cost(arguments) => cost::run(&arguments),
         Task::Generated(arguments) => generated::run(&arguments),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
