@@ -10,6 +10,7 @@ mod documents;
 mod harness;
 mod help;
 mod interrupt;
+mod modes;
 mod one_shot;
 mod output;
 mod predict;

@@ -8,10 +8,11 @@ use super::release::{Released, Reserved, Shape, Unreleased};
 use super::{Attributes, Combinations, Terms};
 use crate::division::banks::add_by_slot;
 use crate::division::distances::{DistanceRoom, Distances, INPUT_GRID, Pairs};
+use crate::division::records::Batches;
 use crate::division::{Candidates, Who};
 use crate::model::{Block, Coefficients, Factor, Gradient, Inputs, Pending, kernel, nearest};
 use crate::noise::NoiseSource;
-use crate::protocol::{Handover, PrivateSums, Question, QuestionError};
+use crate::protocol::{Batch, Handover, PrivateSums, Question, QuestionError};
 
 /// Why an attributes division refuses to be set up.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -250,7 +251,8 @@ impl AttributesDivision {
             blocks.iter().map(Block::parameters).sum(),
         );
         let price = self.price(&about)?;
-        let reserved = self.reserve(price, &about, Charged::All, units.as_deref(), noise)?;
+        let charged = announced_block(question.batch, handovers);
+        let reserved = self.reserve(price, &about, charged, units.as_deref(), noise)?;
         let combinations = Combinations::new(question, self.classes(), columns);
         let mut sums = self.open(&reserved, question, blocks);
         let mut selection = Selection::default();
@@ -367,6 +369,28 @@ fn round_hidden<'a>(factors: &[Factor<'a>], hidden: &'a mut Vec<Vec<f64>>) -> Ve
             Inputs::Dense(_) => Factor { inputs: Inputs::Dense(room), ..*factor },
         })
         .collect()
+}
+
+/// What an announcement is charged to. A record's block is a function of its id, or of its unit's
+/// smallest, so a holder finds it by itself: ids of several blocks are charged to every block.
+fn announced_block(batch: Batch, handovers: &[Handover]) -> Charged {
+    let Batch::Block(of) = batch else { return Charged::All };
+    let mut block = None;
+    for handover in handovers {
+        let mut keys = HashMap::new();
+        for (at, &id) in handover.ids().iter().enumerate() {
+            let unit = handover.units().map_or(at as u32, |units| units[at]);
+            let key = keys.entry(unit).or_insert(id);
+            *key = id.min(*key);
+        }
+        for key in keys.into_values() {
+            let own = Batches::block_with(key, of);
+            if *block.get_or_insert(own) != own {
+                return Charged::All;
+            }
+        }
+    }
+    block.map_or(Charged::All, |at| Charged::Block { of, at })
 }
 
 /// The unit of every announced record, numbered over all handovers, where any names units.

@@ -34,12 +34,16 @@ impl Batches {
         (round.saturating_sub(1) % count.max(1)) as usize
     }
 
+    /// The block of the records with this key, among `count`.
+    pub fn block_with(key: u64, count: u32) -> usize {
+        (scramble(key) % u64::from(count.max(1))) as usize
+    }
+
     fn make_blocks(&mut self, count: u32) {
         if self.blocks.len() != count as usize {
             self.blocks = vec![Vec::new(); count as usize];
             for (&key, record) in self.keys.iter().zip(0..) {
-                let block = scramble(key) % u64::from(count.max(1));
-                self.blocks[block as usize].push(record);
+                self.blocks[Self::block_with(key, count)].push(record);
             }
         }
     }
