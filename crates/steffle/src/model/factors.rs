@@ -293,6 +293,19 @@ impl Gradient {
         flat
     }
 
+    /// Adds the sum, in the order of theta, to `flat`.
+    pub fn add_to(&self, flat: &mut [f64]) {
+        let (end, pad) = self.first;
+        let (first, rest) = flat.split_at_mut(end);
+        if self.spare.is_empty() {
+            first.iter_mut().zip(&self.sums).for_each(|(flat, sum)| *flat += sum);
+        } else {
+            let sums = self.sums.iter().zip(&self.spare);
+            first.iter_mut().zip(sums).for_each(|(flat, (sum, spare))| *flat += sum + spare);
+        }
+        rest.iter_mut().zip(&self.sums[end + pad..]).for_each(|(flat, sum)| *flat += sum);
+    }
+
     /// The sum in the order of theta, in the same memory.
     pub fn into_flat(self) -> Vec<f64> {
         let ((end, pad), mut flat) = (self.first, self.sums);

@@ -78,6 +78,18 @@ impl Decode for PublicSums {
 }
 
 impl PrivateSums {
+    /// Sums whose noise is not stated.
+    pub(crate) fn of(tables: Vec<Vec<f64>>, thetas: Vec<Vec<f64>>) -> Self {
+        Self {
+            tables,
+            thetas,
+            table_deviation: 0.0,
+            theta_signal: 0.0,
+            theta_deviation: 0.0,
+            theta_shaped: false,
+        }
+    }
+
     pub(crate) fn write(&self, writer: &mut Writer) {
         for lists in [&self.tables, &self.thetas] {
             writer.u32(lists.len() as u32);

@@ -141,13 +141,15 @@ impl Unreleased {
         let k = classes as f64;
         let mut sums = match drawn {
             Drawn::None => self.centred(k),
-            Drawn::Gaussian { thetas, tables } => {
-                let mut sums = self.centred(k);
-                let pairs = sums.thetas.iter_mut().zip(&thetas);
-                for (sum, noise) in pairs.chain(sums.tables.iter_mut().zip(&tables)) {
-                    sum.iter_mut().zip(noise).for_each(|(sum, noise)| *sum += noise);
+            // The noise's own memory becomes the reply.
+            Drawn::Gaussian { mut thetas, mut tables } => {
+                for (noise, sum) in thetas.iter_mut().zip(&self.thetas) {
+                    sum.add_to(noise);
                 }
-                sums
+                for (noise, sum) in tables.iter_mut().zip(&self.tables) {
+                    noise.iter_mut().zip(sum).for_each(|(noise, sum)| *noise += sum / k);
+                }
+                PrivateSums::of(tables, thetas)
             }
             Drawn::Integer { theta, table, .. } => {
                 self.integers(classes, whitening, theta.as_ref(), table.as_ref())
@@ -164,14 +166,8 @@ impl Unreleased {
 
     fn centred(mut self, k: f64) -> PrivateSums {
         self.tables.iter_mut().flatten().for_each(|sum| *sum /= k);
-        PrivateSums {
-            tables: self.tables,
-            thetas: self.thetas.into_iter().map(Gradient::into_flat).collect(),
-            table_deviation: 0.0,
-            theta_signal: 0.0,
-            theta_deviation: 0.0,
-            theta_shaped: false,
-        }
+        let thetas = self.thetas.into_iter().map(Gradient::into_flat).collect();
+        PrivateSums::of(self.tables, thetas)
     }
 
     fn integers(
