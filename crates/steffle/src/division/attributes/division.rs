@@ -193,10 +193,9 @@ impl AttributesDivision {
             };
             chosen = Some((by_record, sampler.0.value()));
         }
-        let Announced { theta_numbers, classes, columns, cells, .. } = *announced;
-        let messages = announced.messages.max(1);
+        let Announced { messages, theta_numbers, classes, columns, cells, .. } = *announced;
         let shape = Shape {
-            thetas: (messages, theta_numbers / messages),
+            thetas: (messages, theta_numbers / messages.max(1)),
             tables: (cells, classes, columns),
         };
         Ok(Reserved::new(price.noise, shape, chosen, source))
