@@ -99,7 +99,7 @@ impl Case {
             return Account::planned(plan.unwrap());
         }
         let blocks = if let Batch::Block(count) = self.batch { count as usize } else { 1 };
-        Account::gaussian(Mu::try_from(1e3).unwrap(), blocks)
+        Account::gaussian(Mu::try_from(1e12).unwrap(), blocks)
     }
 
     fn question(&self, parameters: usize) -> Question {
@@ -248,6 +248,7 @@ fn cases() -> Vec<Case> {
         noise_multiplier: NoiseMultiplier::try_from(3.0).unwrap(),
         table: Share::TABLE,
     };
+    let loud = Terms::Exact(Share { round: 1e22, table: Share::TABLE });
     let three = Case { records: 4, classes: 3, labels: 3, model: "softmax", ..base.clone() };
     vec![
         base.clone(),
@@ -263,6 +264,8 @@ fn cases() -> Vec<Case> {
         Case { batch: Batch::Block(2), seed: 11, ..base.clone() },
         Case { terms: poisson.clone(), seed: 12, ..base.clone() },
         Case { terms: poisson, shaped: true, cap: Some(0.5), seed: 13, ..three },
+        // So little noise that the grid has to be made finer, not coarser.
+        Case { terms: loud, shaped: true, seed: 16, ..base.clone() },
         Case { units: Some(vec![0, 0, 1, 1, 2]), seed: 14, ..base.clone() },
         Case { units: Some(vec![0, 1, 0, 2, 1]), shaped: true, notion: odds(2), seed: 15, ..base },
     ]
