@@ -1,4 +1,5 @@
-//! One-shot with untouched settings on generated data of many shapes: time, and what it says.
+//! One-shot and exact mode with untouched settings on generated data of many shapes: time, memory,
+//! and what they do to the gap.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -6,17 +7,20 @@ use std::sync::Arc;
 use rand::Rng;
 use steffle::driver::{Agreement, Federation, Pooling};
 use steffle::fairness::Notion;
-use steffle::model::ModelKind;
+use steffle::metrics::decide;
+use steffle::model::{ModelKind, Point};
 use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle::server::Tolerance;
 use steffle::steffle::SteffleObjective;
-use steffle::train::{FairPath, OneShotTerms, erm};
+use steffle::train::{
+    Exact, FairPath, Length, Mode, OneShotTerms, Server, Settings, Start, erm, train,
+};
 
 use crate::Outcome;
-use crate::clock::Clock;
+use crate::clock::{Clock, peak_memory};
 
 /// Arguments of `generated`.
 #[derive(clap::Args)]
@@ -30,20 +34,37 @@ pub(crate) struct Arguments {
 }
 
 /// Rows, numeric columns, categorical columns, levels of each, classes.
-const SHAPES: [(usize, usize, usize, usize, usize); 7] = [
+const SHAPES: [(usize, usize, usize, usize, usize); 8] = [
     (1000, 5, 0, 0, 2),
     (1000, 5, 0, 0, 10),
     (30_000, 6, 7, 14, 2),
     (30_000, 0, 20, 100, 2),
     (20_000, 200, 0, 0, 2),
+    (100_000, 5, 19, 105, 2),
     (1_000_000, 6, 7, 14, 2),
     (10_000_000, 5, 0, 0, 10),
 ];
 
+/// Gaps of some tenths are to be seen to shrink: more than the default 1.
+const LAMBDA: f64 = 4.0;
+
 /// Prints a line per shape.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    println!("CPU s and gaps at lambda {LAMBDA}, epsilon {}; peak MB so far", arguments.epsilon);
     println!(
-        "     rows features classes   release s   lambda 4 s   gap before    and after (+- noise)"
+        "{:>9} {:>8} {:>7} {:>7} {:>8} {:>8} {:>8} {:>18} {:>8} {:>8} {:>9} {:>8}",
+        "rows",
+        "features",
+        "classes",
+        "fit s",
+        "gap",
+        "one-shot",
+        "gap",
+        "estimated",
+        "exact s",
+        "gap",
+        "signal",
+        "peak MB"
     );
     for (rows, numeric, columns, levels, classes) in SHAPES {
         if rows > arguments.rows {
@@ -51,46 +72,89 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         let features = numeric + columns * levels;
         let layout = Layout { numeric, categorical: columns, features };
-        let (records, attributes) = silo(layout, levels, rows, classes)?;
-        let objective = SteffleObjective {
-            notion: Notion::DemographicParity,
-            classes,
-            labels: 2,
-            sharpness: 1.0,
-        };
-        let agreement = Agreement {
-            run: RunId([0; 16]),
-            schema: SchemaHash([0; 32]),
-            model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
-            objective: Arc::new(objective),
-            seed: 0,
-            noise: NoiseKind::Simulation,
-        };
-        let mut federation = Federation::of_silos(agreement, vec![(records, attributes)])?;
-        let tolerance = Tolerance { evaluations: 300, gradient: 1e-5 };
-        let go_on = |_: u32, _: f64| ControlFlow::Continue(());
-        let public = erm(&mut federation, vec![0.0; layout.weights()], tolerance, go_on)?;
-        let delta = (rows as f64).powi(-2).try_into()?;
-        let terms = OneShotTerms::new(arguments.epsilon.try_into()?, delta)?;
-        federation.set_terms(|_| terms.terms());
-        let clock = Clock::start();
-        let release = federation.release_once(Pooling::Local)?;
-        let released = clock.cpu();
-        let before = federation.estimate_gap(&release, &public.theta)?;
-        let clock = Clock::start();
-        let mut path = FairPath::new(&mut federation, objective, &public, 0.0, tolerance);
-        let fair = path.solve(4.0, go_on)?;
-        let solved = clock.cpu();
-        let after = federation.estimate_gap(&release, &fair.theta)?;
-        println!(
-            "{rows:>9} {features:>8} {classes:>7} {released:>11.2} {solved:>12.2} {:>12.3} {:>12.3} +- {:.3}{}",
-            before.gap,
-            after.gap,
-            after.standard_error,
-            if before.within_noise() { "  noise exceeds the signal" } else { "" }
-        );
+        line(layout, levels, rows, classes, arguments.epsilon)?;
     }
     Ok(())
+}
+
+/// Generates one shape, trains with both methods and prints.
+fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64) -> Outcome {
+    let (records, s) = silo(layout, levels, rows, classes)?;
+    let attributes = Attributes::new(records.ids().to_vec(), Sensitive::new(s.clone()), classes)?;
+    let test = records.rows().clone();
+    let objective =
+        SteffleObjective { notion: Notion::DemographicParity, classes, labels: 2, sharpness: 1.0 };
+    let agreement = Agreement {
+        run: RunId([0; 16]),
+        schema: SchemaHash([0; 32]),
+        model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
+        objective: Arc::new(objective),
+        seed: 0,
+        noise: NoiseKind::Simulation,
+    };
+    let model = agreement.model.clone();
+    let gap = |theta: &[f64]| {
+        let outputs = Point::new(model.as_ref(), theta).probabilities(&test);
+        real_gap(&decide(&outputs, 2), &s, classes)
+    };
+    let mut federation = Federation::of_silos(agreement, vec![(records, attributes)])?;
+    let tolerance = Tolerance { evaluations: 300, gradient: 1e-5 };
+    let go_on = |_: u32, _: f64| ControlFlow::Continue(());
+    let clock = Clock::start();
+    let public = erm(&mut federation, vec![0.0; layout.weights()], tolerance, go_on)?;
+    let fit = clock.cpu();
+    let epsilon = epsilon.try_into()?;
+    let delta = (rows as f64).powi(-2).try_into()?;
+
+    let terms = OneShotTerms::new(epsilon, delta)?;
+    federation.set_terms(|_| terms.terms());
+    let clock = Clock::start();
+    let release = federation.release_once(Pooling::Local)?;
+    let mut path = FairPath::new(&mut federation, objective, &public, 0.0, tolerance);
+    let fair = path.solve(LAMBDA, go_on)?;
+    let once = clock.cpu();
+    let before = federation.estimate_gap(&release, &public.theta)?;
+    let after = federation.estimate_gap(&release, &fair.theta)?;
+
+    let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
+    let settings = Settings {
+        lambda: LAMBDA,
+        mode: Mode::Exact(exact),
+        length: Length::Rounds(25),
+        batch: None,
+        server: Server::Improved,
+        ..Settings::default()
+    };
+    let plan = settings.check(federation.sizes())?;
+    let clock = Clock::start();
+    let start = Start::from(&public);
+    let run = train(&plan, objective, &mut federation, start, |_| ControlFlow::Continue(()))?;
+    let rounds = clock.cpu();
+    println!(
+        "{rows:>9} {:>8} {classes:>7} {fit:>7.2} {:>8.3} {once:>8.2} {:>8.3} {:>9.3} +- {:.3} {rounds:>8.2} {:>8.3} {:>9.1} {:>8.0}{}",
+        layout.features,
+        gap(&public.theta),
+        gap(&fair.theta),
+        after.gap,
+        after.standard_error,
+        gap(&run.theta),
+        run.signal_to_noise.unwrap_or(f64::NAN),
+        peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / 1e6),
+        if before.within_noise() { "  one-shot: noise exceeds the signal" } else { "" }
+    );
+    Ok(())
+}
+
+/// The largest difference between two classes in the rate of label 1.
+fn real_gap(decisions: &[u16], s: &[u16], classes: usize) -> f64 {
+    let (mut chosen, mut all) = (vec![0.0; classes], vec![0.0; classes]);
+    for (&class, &decision) in s.iter().zip(decisions) {
+        all[usize::from(class)] += 1.0;
+        chosen[usize::from(class)] += f64::from(decision);
+    }
+    let rates: Vec<f64> = chosen.iter().zip(&all).map(|(chosen, all)| chosen / all).collect();
+    let most = rates.iter().copied().fold(f64::MIN, f64::max);
+    most - rates.iter().copied().fold(f64::MAX, f64::min)
 }
 
 /// Class and label lean on the first column, the label also on the second; the last class has
@@ -100,7 +164,7 @@ fn silo(
     levels: usize,
     records: usize,
     classes: usize,
-) -> Result<(Records, Attributes), Box<dyn std::error::Error>> {
+) -> Result<(Records, Vec<u16>), Box<dyn std::error::Error>> {
     let mut random = stream(1, records as u64, Purpose::Split, classes as u64);
     let mut unit = move || f64::from(random.next_u32()) / 2.0_f64.powi(32);
     let (mut numbers, mut codes, mut labels, mut s) = (vec![], vec![], vec![], vec![]);
@@ -139,6 +203,5 @@ fn silo(
     }
     let ids: Vec<u64> = (0..records as u64).collect();
     let rows = Rows::new(layout, records, numbers, codes)?;
-    let records = Records::new(ids.clone(), rows, labels, None, 2)?;
-    Ok((records, Attributes::new(ids, Sensitive::new(s), classes)?))
+    Ok((Records::new(ids, rows, labels, None, 2)?, s))
 }

@@ -36,7 +36,7 @@ enum Task {
     Growth(growth::Arguments),
     /// CPU seconds of the private methods on Adult, public fit included.
     Cost(cost::Arguments),
-    /// One-shot on generated data: up to ten million rows, two thousand features, ten classes.
+    /// One-shot and exact mode on generated data: up to ten million rows, two thousand features, ten classes.
     Generated(generated::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
     #[command(hide = true)]

@@ -1,6 +1,8 @@
 //! Every mode and method with every model, notion and centralisation: each runs to its end and
 //! says of its privacy what is true.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use steffle_privacy::{Delta, Epsilon, discrete};
 
@@ -122,8 +124,8 @@ fn several_rows_of_one_person_are_one_neighbour_in_exact_mode() {
         for copy in 0..copies {
             // Ids are unique; the person is a column of its own.
             match line.split_once(',') {
-                Some((_, rest)) if at == 0 => csv += &format!("record_id,person,{rest}\n"),
-                Some((id, rest)) => csv += &format!("{}{copy},p{id},{rest}\n", at),
+                Some((_, rest)) if at == 0 => writeln!(csv, "record_id,person,{rest}").unwrap(),
+                Some((id, rest)) => writeln!(csv, "{at}{copy},p{id},{rest}").unwrap(),
                 None => panic!("{line}"),
             }
         }
@@ -170,4 +172,24 @@ fn a_missing_group_is_a_value_like_another() {
             assert_eq!(run["test"]["without_group"], 11, "{who} {claim:?}");
         }
     }
+}
+
+/// Fixed seed: whether noise alone stays below 1 is chance, about even.
+#[test]
+fn noise_above_the_signal_is_said_in_exact_mode() {
+    let place = Place::new("modes-weak");
+    place.write("people.csv", pairs(0..400));
+    let mut told = false;
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        let flags = ["--epsilon", "0.05", "--seed", seed];
+        let run = runs(&place, &[&MEANING, &flags[..]].concat(), MODES[0]);
+        let weak = number(&run, "/signal_to_noise") < 1.0;
+        let said = run["warnings"].to_string().contains("your noise exceeds the signal");
+        assert_eq!(weak, said, "{}", run["warnings"]);
+        told |= weak;
+    }
+    assert!(told, "noise of six seeds looks like a signal");
+    let strong = runs(&place, &[&MEANING, &["--epsilon", "50"][..]].concat(), MODES[0]);
+    assert!(number(&strong, "/signal_to_noise") >= 10.0);
+    assert!(!strong["warnings"].to_string().contains("exceeds the signal"));
 }

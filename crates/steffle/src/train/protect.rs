@@ -69,7 +69,8 @@ impl Plan {
                     terms: Terms::Exact(Share { round, table: Share::TABLE }),
                     cap: exact.row_cap(),
                     shaped: exact.shaped,
-                    by_record: exact.by_record && self.batch() == Batch::All,
+                    // Beside the census nobody could pay for a single round at the higher price.
+                    by_record: exact.by_record && self.batch() == Batch::All && self.rounds() > 1,
                     blocks: match self.batch() {
                         Batch::Block(count) => count as usize,
                         Batch::All | Batch::Mini(_) => 1,

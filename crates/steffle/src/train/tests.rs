@@ -16,7 +16,9 @@ use crate::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive}
 use crate::server::{Output, Rates, Tolerance};
 use crate::steffle::{RIDGE, SteffleObjective};
 
+mod exact;
 mod fair;
+mod generated;
 mod one_shot;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };

@@ -15,7 +15,7 @@ fn keep_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn public(federation: &mut Federation) -> Minimum {
+pub(super) fn public(federation: &mut Federation) -> Minimum {
     let model = federation.agreement().model.clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
     erm(federation, start, TOLERANCE, keep_on).unwrap()
@@ -145,15 +145,22 @@ fn a_target_gap_is_met_by_the_smallest_lambda() {
 
 /// Generated records. The class leans on the first number and the first column, the label on
 /// these and on the second ones, so that there is something to predict it from fairly.
-struct Generated {
-    records: Records,
-    classes: Vec<u16>,
+pub(super) struct Generated {
+    pub(super) records: Records,
+    pub(super) classes: Vec<u16>,
     layout: Layout,
     k: usize,
 }
 
 impl Generated {
-    fn new(n: usize, numeric: usize, columns: usize, levels: usize, k: usize, seed: u64) -> Self {
+    pub(super) fn new(
+        n: usize,
+        numeric: usize,
+        columns: usize,
+        levels: usize,
+        k: usize,
+        seed: u64,
+    ) -> Self {
         let layout = Layout { numeric, categorical: columns, features: numeric + columns * levels };
         let mut random = stream(seed, 0, Purpose::Split, 0);
         let (mut numbers, mut codes, mut labels, mut classes) = (vec![], vec![], vec![], vec![]);
@@ -195,7 +202,7 @@ impl Generated {
         Self { records, classes, layout, k }
     }
 
-    fn federation(&self) -> (Federation, SteffleObjective) {
+    pub(super) fn federation(&self) -> (Federation, SteffleObjective) {
         let notion = Notion::DemographicParity;
         let objective = SteffleObjective { notion, classes: self.k, labels: 2, sharpness: 1.0 };
         let agreement = Agreement {
@@ -215,7 +222,7 @@ impl Generated {
 }
 
 /// The largest difference between two classes in the rate of label 1.
-fn true_gap(
+pub(super) fn true_gap(
     model: &dyn Classifier,
     records: &Records,
     classes: &[u16],
