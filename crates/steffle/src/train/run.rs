@@ -110,6 +110,7 @@ pub fn train(
     mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
 ) -> Result<Outcome, TrainError> {
     let Start { theta: start, curvature } = start;
+    let parameters = start.len();
     let settings = plan.settings();
     let rounds = plan.rounds();
     let (form, set) = match settings.mode {
@@ -162,6 +163,7 @@ pub fn train(
     let mut returned = Returned::new(settings.output, rounds, seed);
     let mut trace = Vec::with_capacity(rounds as usize);
     let mut signals = Vec::new();
+    let numbers = (census.cells.len() * parameters).max(1);
     for round in 1..=rounds {
         let question = server.ask(plan.batch());
         let answers = federation.round(round, &question)?;
@@ -186,8 +188,12 @@ pub fn train(
     let spent = federation.spent();
     // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
     let signal_to_noise = (!signals.is_empty() && claim.is_some()).then(|| {
-        let mean = signals.iter().sum::<f64>() / signals.len() as f64;
-        (mean - 1.0).max(0.0) * f64::from(rounds)
+        let count = signals.len() as f64;
+        let mean = signals.iter().sum::<f64>() / count;
+        // Noise alone has a mean of 1 with this standard deviation: what three of them explain is
+        // no signal, so that noise passes for one in about one of 1,000 runs.
+        let chance = (2.0 / (count * numbers as f64)).sqrt();
+        (mean - 1.0 - 3.0 * chance).max(0.0) * f64::from(rounds)
     });
     let theta = returned.finish();
     Ok(Outcome { theta, rounds, trace, theorem, claim, spent, signal_to_noise })
