@@ -86,23 +86,14 @@ impl ImputedSums {
 impl Encode for ImputedQuestion {
     fn encode(&self, writer: &mut Writer) {
         writer.f64s(&self.theta);
-        writer.u32(self.cells.len() as u32);
-        for cell in &self.cells {
-            writer.f64s(&cell.combinations);
-            writer.f64s(&cell.quadratic);
-        }
+        CellQuestion::write_all(&self.cells, writer);
     }
 }
 
 impl Decode for ImputedQuestion {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let theta = reader.f64s()?;
-        let count = reader.u32()?;
-        let cell = |reader: &mut Reader<'_>| {
-            Ok(CellQuestion { combinations: reader.f64s()?, quadratic: reader.f64s()? })
-        };
-        let cells = (0..count).map(|_| cell(reader)).collect::<Result<_, CodecError>>()?;
-        Ok(Self { theta, cells })
+        Ok(Self { theta, cells: CellQuestion::read_all(reader)? })
     }
 }
 

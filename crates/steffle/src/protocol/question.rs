@@ -11,6 +11,22 @@ pub struct CellQuestion {
     pub quadratic: Vec<f64>,
 }
 
+impl CellQuestion {
+    pub(super) fn write_all(cells: &[Self], writer: &mut Writer) {
+        writer.u32(cells.len() as u32);
+        for cell in cells {
+            writer.f64s(&cell.combinations);
+            writer.f64s(&cell.quadratic);
+        }
+    }
+
+    pub(super) fn read_all(reader: &mut Reader<'_>) -> Result<Vec<Self>, CodecError> {
+        let count = reader.u32()?;
+        let cell = |_| Ok(Self { combinations: reader.f64s()?, quadratic: reader.f64s()? });
+        (0..count).map(cell).collect()
+    }
+}
+
 /// How the s-dependent part of the theta message is formed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
@@ -127,11 +143,7 @@ impl Question {
 impl Encode for Question {
     fn encode(&self, writer: &mut Writer) {
         writer.f64s(&self.theta);
-        writer.u32(self.cells.len() as u32);
-        for cell in &self.cells {
-            writer.f64s(&cell.combinations);
-            writer.f64s(&cell.quadratic);
-        }
+        CellQuestion::write_all(&self.cells, writer);
         match self.form {
             Form::Centred => writer.u8(0),
             Form::Clipped { limit } => {
@@ -153,11 +165,7 @@ impl Encode for Question {
 impl Decode for Question {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let theta = reader.f64s()?;
-        let count = reader.u32()?;
-        let cell = |reader: &mut Reader<'_>| {
-            Ok(CellQuestion { combinations: reader.f64s()?, quadratic: reader.f64s()? })
-        };
-        let cells = (0..count).map(|_| cell(reader)).collect::<Result<_, CodecError>>()?;
+        let cells = CellQuestion::read_all(reader)?;
         let form = match reader.u8()? {
             0 => Form::Centred,
             1 => Form::Clipped { limit: reader.f64()? },

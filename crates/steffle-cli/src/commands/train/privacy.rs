@@ -115,11 +115,7 @@ fn released_once(
     largest_unit: usize,
 ) -> PrivacyReport {
     let (epsilon, delta) = (settings.epsilon, settings.delta.unwrap_or_default());
-    let secure = noise == NoiseKind::Secure;
-    let unit = match largest_unit {
-        0 | 1 => "record".to_owned(),
-        rows => format!("unit (up to {rows} rows)"),
-    };
+    let unit = neighbour(largest_unit);
     let who = match (holdings, settings.pool) {
         (Holdings::Split { .. }, _) => {
             "the server and all silos; every attributes holder learns the features of every record"
@@ -129,14 +125,7 @@ fn released_once(
             "the server and all other silos, which also get matrices of the silo's features"
         }
     };
-    let source = if secure {
-        "The noise came from the operating system and was not kept. No ledger was written: another \
-         release about the same records spends again."
-    } else {
-        "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
-         subtract it, so nothing was protected here. With --noise secure the guarantee is real, and \
-         every further release about the same records spends again."
-    };
+    let source = where_noise_is_from(noise, "release about");
     let statement = format!(
         "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
          attribute of every {unit}, in each silo, against {who}: one message of noisy sums per \
@@ -144,8 +133,36 @@ fn released_once(
          of the sensitive attribute given the features: what they predict stays predictable. \
          {source} Features and labels are not protected."
     );
+    holding(noise, epsilon, delta, statement)
+}
+
+/// Whose attribute is protected.
+fn neighbour(largest_unit: usize) -> String {
+    match largest_unit {
+        0 | 1 => "record".to_owned(),
+        rows => format!("unit (up to {rows} rows)"),
+    }
+}
+
+/// Says of a claim that holds whether it was kept here, and that `again` the same records costs.
+fn where_noise_is_from(noise: NoiseKind, again: &str) -> String {
+    match noise {
+        NoiseKind::Secure => format!(
+            "The noise came from the operating system and was not kept. No ledger was written: \
+             another {again} the same records spends again."
+        ),
+        NoiseKind::Simulation => format!(
+            "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
+             subtract it, so nothing was protected here. With --noise secure the guarantee is \
+             real, and every further {again} the same records spends again."
+        ),
+    }
+}
+
+/// The report of a claim that holds.
+fn holding(noise: NoiseKind, epsilon: f64, delta: f64, statement: String) -> PrivacyReport {
     PrivacyReport {
-        kind: if secure { "private" } else { "simulation" },
+        kind: if noise == NoiseKind::Secure { "private" } else { "simulation" },
         epsilon: Some(epsilon),
         delta: Some(delta),
         holds: true,
@@ -164,11 +181,8 @@ fn guarantee(
     largest_unit: usize,
 ) -> PrivacyReport {
     let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
-    let secure = config.noise() == NoiseKind::Secure;
-    let unit = match largest_unit {
-        0 | 1 => "record".to_owned(),
-        rows => format!("unit (up to {rows} rows)"),
-    };
+    let noise = config.noise();
+    let unit = neighbour(largest_unit);
     let how = match (config.mode, plan.batch()) {
         (Mode::Poisson, _) => format!(
             "{} rounds on secret Poisson batches, accounted by their privacy loss distribution",
@@ -191,28 +205,13 @@ fn guarantee(
             "the server and all silos; attributes holders learn the features of every record"
         }
     };
-    let source = if secure {
-        "The noise came from the operating system and was not kept. No ledger was written: another \
-         run on the same records spends again."
-    } else {
-        "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
-         subtract it, so nothing was protected here. With --noise secure the guarantee is real, and \
-         every further run on the same records spends again."
-    };
+    let source = where_noise_is_from(noise, "run on");
     let statement = format!(
         "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
          attribute of every {unit}, in each silo, against {who}: {how}, integer noise. {source} \
          Features and labels are not protected."
     );
-    PrivacyReport {
-        kind: if secure { "private" } else { "simulation" },
-        epsilon: Some(epsilon),
-        delta: Some(delta),
-        holds: true,
-        honest_epsilon: None,
-        adjacency: ADJACENCY,
-        statement,
-    }
+    holding(noise, epsilon, delta, statement)
 }
 
 /// Randomised response: pure, local, once.
