@@ -5,16 +5,14 @@ use std::ops::ControlFlow;
 use steffle::division::attributes::{ClassRelease, RandomisedResponse};
 use steffle::driver::{Federation, Pooling};
 use steffle::noise::NoiseKind;
-use steffle::randomness::{Purpose, stream};
 use steffle::server::{Output, Tolerance};
 use steffle::train::{
     Exact, FairPath, Length, Mode, OneShotTerms, Server, Settings, Start, erm, train,
 };
-use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
 
 use crate::Outcome;
 use crate::clock::Clock;
-use crate::problem::{OBJECTIVE, federation};
+use crate::problem::{Adult, OBJECTIVE};
 
 /// Arguments of `cost`.
 #[derive(clap::Args)]
@@ -54,24 +52,12 @@ const TOLERANCE: Tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
 /// Prints a line per method; the methods take turns, so that a busy moment hits all of them.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
-    let source = Source::parse("adult", None)?;
-    let recipe = source.recipe().ok_or("the embedded data set has a recipe")?;
-    let data = Dataset::new(source.read(&recipe)?, recipe)?;
-    let rows = split(&data, 0.0, &mut stream(0, 0, Purpose::Split, 0))?;
-    let mut deal = stream(0, 0, Purpose::Partition, 0);
-    let silos = partition(&data, &rows.train, 3, 0.0, &mut deal)?;
-    let schema = Schema::from_summary(data.recipe(), &Summary::of(&data, &rows.train))?;
-    let delta = (rows.train.len() as f64).powi(-2);
+    let adult = Adult::load()?;
+    let delta = (adult.records() as f64).powi(-2);
     let mut best = [[f64::INFINITY; 2]; JOBS.len()];
     for _ in 0..arguments.repeat {
         for ((_, job, noise), best) in JOBS.iter().zip(&mut best) {
-            let parts = silos
-                .iter()
-                .map(|own| {
-                    Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?))
-                })
-                .collect::<Result<Vec<_>, steffle_data::Error>>()?;
-            let mut federation = federation(schema.layout(), parts, *noise)?;
+            let mut federation = adult.federation(*noise)?;
             let took = once(&mut federation, *job, arguments.epsilon, delta)?;
             best.iter_mut().zip(took).for_each(|(best, took)| *best = best.min(took));
         }

@@ -4,13 +4,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 
-use steffle::randomness::{Purpose, stream};
 use steffle::train::{Mode, Paper, Settings, train};
-use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
 
 use crate::Outcome;
 use crate::clock::Clock;
-use crate::problem::{OBJECTIVE, federation};
+use crate::problem::{Adult, OBJECTIVE};
 use steffle::noise::NoiseKind;
 
 /// Arguments of `speed`.
@@ -30,18 +28,7 @@ pub(crate) struct Arguments {
 /// Prints both times of every repetition, the best of each, and their ratio.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
-    let source = Source::parse("adult", None)?;
-    let recipe = source.recipe().ok_or("the embedded data set has a recipe")?;
-    let data = Dataset::new(source.read(&recipe)?, recipe)?;
-    let rows = split(&data, 0.0, &mut stream(0, 0, Purpose::Split, 0))?;
-    let mut deal = stream(0, 0, Purpose::Partition, 0);
-    let silos = partition(&data, &rows.train, 3, 0.0, &mut deal)?;
-    let schema = Schema::from_summary(data.recipe(), &Summary::of(&data, &rows.train))?;
-    let parts = silos
-        .iter()
-        .map(|own| Ok((encode(&data, own, &schema)?.records, attributes(&data, own, &schema)?)))
-        .collect::<Result<Vec<_>, steffle_data::Error>>()?;
-    let mut federation = federation(schema.layout(), parts, NoiseKind::Simulation)?;
+    let mut federation = Adult::load()?.federation(NoiseKind::Simulation)?;
 
     let records: usize = federation.sizes().iter().sum();
     let mode = Mode::Paper(Paper {
@@ -63,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     println!("{:>4} {:>16}{others}", "run", "steffle CPU s");
     let (mut best, mut best_peer) = (f64::INFINITY, None);
     for repetition in 1..=arguments.repeat {
-        let start = vec![0.0; schema.layout().weights()];
+        let start = vec![0.0; federation.agreement().model.parameters()];
         let clock = Clock::start();
         train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
         let own = clock.cpu();
