@@ -68,14 +68,23 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) validation: Option<f64>,
 
-    /// steffle (Algorithm 1), fermi (the central optimum with the true classes, no privacy),
-    /// one-shot (one noisy release, then the optimum on what it tells), randomised-response (the
-    /// optimum with classes that were randomised once), or erm (the optimum without fairness)
-    /// [default: steffle]
+    /// steffle (Algorithm 1), one-shot (one noisy release, then the optimum on what it tells),
+    /// randomised-response (the optimum with classes that were randomised once), fermi (the
+    /// central optimum with the true classes, no privacy), dp-fermi (Algorithm 1 with one trusted
+    /// silo), steffle-nonprivate (Algorithm 1 without noise), or erm (the optimum without
+    /// fairness) [default: steffle]
     #[arg(
         long,
         value_name = "METHOD",
-        value_parser = ["steffle", "one-shot", "fermi", "randomised-response", "erm"]
+        value_parser = [
+            "steffle",
+            "one-shot",
+            "randomised-response",
+            "fermi",
+            "dp-fermi",
+            "steffle-nonprivate",
+            "erm",
+        ]
     )]
     pub(crate) method: Option<String>,
     /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]

@@ -49,6 +49,10 @@ choice! {
         Fermi = "fermi",
         /// Training on classes that were randomised once.
         RandomisedResponse = "randomised-response",
+        /// A preset of `steffle`: one silo that is trusted, and Algorithm 1's own steps.
+        DpFermi = "dp-fermi",
+        /// A preset of `steffle`: no noise, and Algorithm 1's own steps.
+        SteffleNonprivate = "steffle-nonprivate",
         /// Federated training without fairness.
         Erm = "erm",
     }
@@ -57,7 +61,20 @@ choice! {
 impl Method {
     /// Whether it takes Algorithm 1's steps; the others go to an optimum.
     pub(crate) fn steps(self) -> bool {
-        self == Self::Steffle
+        matches!(self, Self::Steffle | Self::DpFermi | Self::SteffleNonprivate)
+    }
+
+    /// Whether one curator, whom all trust, has all records and classes in one place.
+    pub(crate) fn central(self) -> bool {
+        matches!(self, Self::Fermi | Self::DpFermi)
+    }
+
+    /// The mode where none is named.
+    pub(crate) fn usual_mode(self) -> Mode {
+        match self {
+            Self::Steffle | Self::DpFermi => Mode::Exact,
+            _ => Mode::None,
+        }
     }
 
     /// Whether models for several lambdas come from one release, each found from the one before.
@@ -70,12 +87,17 @@ impl Method {
         let fairness = ["lambda", "surrogate-sharpness"];
         let answers = ["epsilon", "noise"];
         let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
-        let modes = ["mode", "delta", "row-cap", "noise-shape", "clip", "diameter"];
+        let modes = ["mode", "delta", "row-cap", "noise-shape", "accounting", "clip", "diameter"];
+        let silos = ["silos", "heterogeneity", "partition-by", "centralisation"];
         let once = ["target-gap", "read-out", "pool", "secure-aggregation"];
         match self {
             Self::OneShot if once.contains(&key) || key == "delta" => true,
             _ if once.contains(&key) => false,
             Self::Steffle => true,
+            Self::DpFermi => !silos.contains(&key) && key != "server",
+            Self::SteffleNonprivate => {
+                !modes.contains(&key) && !answers.contains(&key) && key != "server"
+            }
             Self::Erm if fairness.contains(&key) => false,
             Self::Erm | Self::Fermi if answers.contains(&key) => false,
             _ => !steps.contains(&key) && !modes.contains(&key),

@@ -4,6 +4,7 @@ mod check;
 mod choice;
 mod file;
 mod origin;
+mod preset;
 mod recipe;
 mod resolve;
 mod train;
@@ -15,6 +16,7 @@ pub(crate) use choice::{
 };
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;
+pub(crate) use preset::preset;
 pub(crate) use recipe::recipe;
 pub(crate) use resolve::heterogeneity;
 pub(crate) use train::{Bounds, Once, OneShotSettings, Privacy, Release, TrainConfig, is_job};

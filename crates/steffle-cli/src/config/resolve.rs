@@ -11,7 +11,7 @@ use super::train::{
 };
 use super::{
     Accounting, BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode,
-    NoiseOrigin, NoiseShape, Origins, ReadOut, ServerKind,
+    NoiseOrigin, NoiseShape, Origins, ReadOut, ServerKind, preset,
 };
 use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
 use crate::failure::Failure;
@@ -35,21 +35,21 @@ impl TrainConfig {
 
     /// Fills in defaults; refuses values out of range and contradictions.
     pub(crate) fn resolve(
-        train: TrainArgs,
+        mut train: TrainArgs,
         meaning: DataArgs,
-        cut: CutArgs,
+        mut cut: CutArgs,
         origins: &Origins,
     ) -> Result<Self, Failure> {
         let check = Check(origins);
         check.word::<MissingValues>("missing", meaning.missing.as_deref())?;
         let method = check.word("method", train.method.as_deref())?.unwrap_or(Method::Steffle);
-        let usual = if method == Method::Steffle { Mode::Exact } else { Mode::None };
-        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(usual);
+        preset(check, method, &mut train, &mut cut)?;
+        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(method.usual_mode());
         let data = data(check, &train)?;
         let (mut centralisation, mut silos) = who_holds_what(check, data.as_deref(), &train, &cut)?;
         let mut heterogeneity = heterogeneity(check, cut.heterogeneity)?;
-        if method == Method::Fermi && cuts_itself(data.as_deref()) {
-            // Central: the rows of all silos are in one place, however they were dealt out.
+        if method.central() && cuts_itself(data.as_deref()) {
+            // The rows of all silos are in one place, however they were dealt out.
             (centralisation, silos) = (Some(Centralisation::OneSilo), Some(1));
             heterogeneity = 0.0;
         }

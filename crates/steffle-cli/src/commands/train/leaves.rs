@@ -56,7 +56,7 @@ pub(crate) fn leaves(
         },
     ];
     table.extend(training(config, notion, classes, labels, parameters));
-    if matches!(config.mode, Mode::Exact | Mode::Poisson) && config.method == Method::Steffle {
+    if matches!(config.mode, Mode::Exact | Mode::Poisson) && config.method.steps() {
         table.push(Leaves {
             step: "noise, per round",
             what: "its scales, which depend on the features".to_owned(),
@@ -119,7 +119,7 @@ fn training(
     let cells = notion.cells();
     let (step, what, numbers) = match config.method {
         Method::Erm => return None,
-        Method::Steffle => (
+        Method::Steffle | Method::DpFermi | Method::SteffleNonprivate => (
             "training, per round",
             "two counts, the loss gradient; per cell a count, output sums and, unless the mode is \
              paper, the public part of the gradient",

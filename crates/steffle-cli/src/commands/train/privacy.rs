@@ -66,7 +66,15 @@ pub(crate) fn privacy(
                  and the sensitive attribute of every one of them in one place and trains on \
                  them as they are. (The data was on this machine.)"
             }
-            Method::Steffle | Method::OneShot | Method::RandomisedResponse => {
+            Method::DpFermi => {
+                "This run gives no privacy: no noise was added. The curator has all records and \
+                 the sensitive attribute of every one of them in one place. (The data was on this \
+                 machine.)"
+            }
+            Method::Steffle
+            | Method::SteffleNonprivate
+            | Method::OneShot
+            | Method::RandomisedResponse => {
                 "This run gives no privacy: silos send exact sums about the sensitive attribute, \
                  and whoever reads them may learn it. Features and labels are not protected \
                  either. (The silos were simulated on this machine.)"
@@ -89,9 +97,13 @@ pub(crate) fn privacy(
         0 | 1 => String::new(),
         rows => format!(" Its noise hides one row, and one unit has up to {rows} rows here."),
     };
+    let whose = match config.method.central() {
+        true => "the sensitive attribute against everyone but a trusted curator",
+        false => "each silo's sensitive attribute",
+    };
     let statement = format!(
         "The guarantee does not hold: Theorem 3.2 claims epsilon {epsilon} at delta {delta:.1e} \
-         for each silo's sensitive attribute, but it prices a round's two messages one at a time \
+         for {whose}, but it prices a round's two messages one at a time \
          and the exact gradients reveal which records were in the batch{instead}.{units} This \
          is also a seeded simulation on one machine: whoever knows the seed can subtract the \
          noise. Features and labels are not protected at all."
@@ -200,15 +212,19 @@ fn guarantee(
         ),
     };
     let who = match holdings {
+        _ if config.method.central() => {
+            "everyone but the curator, who is trusted with all records and attributes"
+        }
         Holdings::Silos(_) => "the server and all other silos",
         Holdings::Split { .. } => {
             "the server and all silos; attributes holders learn the features of every record"
         }
     };
+    let place = if config.method.central() { "" } else { "in each silo, " };
     let source = where_noise_is_from(noise, "run on");
     let statement = format!(
         "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
-         attribute of every {unit}, in each silo, against {who}: {how}, integer noise. {source} \
+         attribute of every {unit}, {place}against {who}: {how}, integer noise. {source} \
          Features and labels are not protected."
     );
     holding(noise, epsilon, delta, statement)

@@ -43,6 +43,17 @@ fn methods_get_the_settings_they_have() {
 }
 
 #[test]
+fn presets_keep_their_own_settings() {
+    let methods = "steffle,dp-fermi,steffle-nonprivate";
+    let flags = ["--method", methods, "--epsilon", "1,3", "--silos", "3,6", "--lambda", "1,2"];
+    let runs = expand(&[&flags[..], &["--heterogeneity", "0.75", "--server", "plain"]].concat());
+    // steffle: all 8; dp-fermi: one silo, so 4; without noise: no epsilon, so 4.
+    assert_eq!(runs.unwrap().len(), 8 + 4 + 4);
+    let refused = expand(&["--method", "dp-fermi", "--silos", "3,6"]).unwrap_err();
+    assert!(refused.message.contains("silos"), "{}", refused.message);
+}
+
+#[test]
 fn widths_of_a_network_stay_together() {
     let runs = expand(&["--method", "fermi", "--model", "logistic,mlp:64,32,mlp:8"]).unwrap();
     let models: Vec<String> =
