@@ -209,6 +209,11 @@ impl Federation {
         }
     }
 
+    /// The records divisions, for central methods, which have what they hold in one place.
+    pub fn records_divisions(&mut self) -> Vec<&RecordsDivision> {
+        self.divisions().into_iter().map(|(_, division)| &*division).collect()
+    }
+
     fn divisions(&mut self) -> Vec<(usize, &mut RecordsDivision)> {
         match &mut self.nodes {
             Nodes::Silos(silos) => silos.iter_mut().map(Silo::records).enumerate().collect(),

@@ -4,6 +4,7 @@
 //! This crate is the algorithm and nothing else: it opens no file and no socket, reads no clock
 //! and owns no global source of randomness.
 
+pub mod baselines;
 pub mod division;
 pub mod driver;
 pub mod fairness;

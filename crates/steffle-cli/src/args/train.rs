@@ -71,8 +71,9 @@ pub(crate) struct TrainArgs {
     /// steffle (Algorithm 1), one-shot (one noisy release, then the optimum on what it tells),
     /// randomised-response (the optimum with classes that were randomised once), fermi (the
     /// central optimum with the true classes, no privacy), dp-fermi (Algorithm 1 with one trusted
-    /// silo), steffle-nonprivate (Algorithm 1 without noise), or erm (the optimum without
-    /// fairness) [default: steffle]
+    /// silo), pf-ld (a private Lagrangian dual with a trusted curator), reductions (exponentiated
+    /// gradient, no privacy), steffle-nonprivate (Algorithm 1 without noise), or erm (the optimum
+    /// without fairness) [default: steffle]
     #[arg(
         long,
         value_name = "METHOD",
@@ -82,6 +83,8 @@ pub(crate) struct TrainArgs {
             "randomised-response",
             "fermi",
             "dp-fermi",
+            "pf-ld",
+            "reductions",
             "steffle-nonprivate",
             "erm",
         ]
@@ -110,6 +113,11 @@ pub(crate) struct TrainArgs {
     /// larger; the loss and predictions never see it [default: 1]
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
     pub(crate) surrogate_sharpness: Option<f64>,
+
+    /// With pf-ld: released (the signs of the constraints come from noisy releases, sound) or batch
+    /// (from every batch itself, as published; its claim does not hold) [default: released]
+    #[arg(long, value_name = "WHICH", value_parser = ["released", "batch"])]
+    pub(crate) sign: Option<String>,
 
     /// exact (a guarantee that holds), poisson (the same on secret batches), none (no noise, no
     /// claim) or paper (noise of Theorem 3.2, whose claim does not hold) [default: exact]
@@ -245,7 +253,7 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, validation, method, model, notion, lambda,
-            target_gap, read_out, surrogate_sharpness, mode, epsilon, delta, row_cap, noise_shape,
+            target_gap, read_out, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
             accounting,
             noise,
             pool, secure_aggregation, clip, diameter, centralisation, server,

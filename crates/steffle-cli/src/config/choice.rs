@@ -51,6 +51,10 @@ choice! {
         RandomisedResponse = "randomised-response",
         /// A preset of `steffle`: one silo that is trusted, and Algorithm 1's own steps.
         DpFermi = "dp-fermi",
+        /// A private Lagrangian dual with a trusted curator.
+        PfLd = "pf-ld",
+        /// Exponentiated gradient: central, no noise.
+        Reductions = "reductions",
         /// A preset of `steffle`: no noise, and Algorithm 1's own steps.
         SteffleNonprivate = "steffle-nonprivate",
         /// Federated training without fairness.
@@ -59,27 +63,28 @@ choice! {
 }
 
 impl Method {
-    /// Whether it takes Algorithm 1's steps; the others go to an optimum.
+    /// Whether it takes steps whose number and size can be set; the others go to an optimum.
     pub(crate) fn steps(self) -> bool {
-        matches!(self, Self::Steffle | Self::DpFermi | Self::SteffleNonprivate)
+        matches!(self, Self::Steffle | Self::DpFermi | Self::PfLd | Self::SteffleNonprivate)
     }
 
     /// Whether one curator, whom all trust, has all records and classes in one place.
     pub(crate) fn central(self) -> bool {
-        matches!(self, Self::Fermi | Self::DpFermi)
+        matches!(self, Self::Fermi | Self::DpFermi | Self::PfLd | Self::Reductions)
     }
 
     /// The mode where none is named.
-    pub(crate) fn usual_mode(self) -> Mode {
-        match self {
-            Self::Steffle | Self::DpFermi => Mode::Exact,
+    pub(crate) fn usual_mode(self, sign: Option<Sign>) -> Mode {
+        match (self, sign) {
+            (Self::PfLd, Some(Sign::Batch)) => Mode::Paper,
+            (Self::Steffle | Self::DpFermi | Self::PfLd, _) => Mode::Exact,
             _ => Mode::None,
         }
     }
 
     /// Whether models for several lambdas come from one release, each found from the one before.
     pub(crate) fn has_path(self) -> bool {
-        matches!(self, Self::Fermi | Self::RandomisedResponse)
+        matches!(self, Self::Fermi | Self::RandomisedResponse | Self::Reductions)
     }
 
     /// Whether a setting means anything to the method.
@@ -93,7 +98,16 @@ impl Method {
         match self {
             Self::OneShot if once.contains(&key) || key == "delta" => true,
             _ if once.contains(&key) => false,
+            _ if key == "sign" => self == Self::PfLd,
             Self::Steffle => true,
+            Self::PfLd => {
+                let own = ["server", "surrogate-sharpness", "diameter"];
+                !silos.contains(&key) && !own.contains(&key)
+            }
+            Self::Reductions => {
+                let foreign = [&silos[..], &answers, &steps, &modes].concat();
+                !foreign.contains(&key) && key != "surrogate-sharpness"
+            }
             Self::DpFermi => !silos.contains(&key) && key != "server",
             Self::SteffleNonprivate => {
                 !modes.contains(&key) && !answers.contains(&key) && key != "server"
@@ -102,6 +116,16 @@ impl Method {
             Self::Erm | Self::Fermi if answers.contains(&key) => false,
             _ => !steps.contains(&key) && !modes.contains(&key),
         }
+    }
+}
+
+choice! {
+    /// Where PF-LD has the signs of its constraints from.
+    Sign {
+        /// The last noisy release.
+        Released = "released",
+        /// Every batch.
+        Batch = "batch",
     }
 }
 
@@ -149,6 +173,8 @@ choice! {
         Improved = "improved",
         /// Algorithm 1's own steps.
         Plain = "plain",
+        /// Those of `pf-ld`, which is the only method that has them.
+        LagrangianDual = "lagrangian-dual",
     }
 }
 

@@ -12,7 +12,7 @@ mod train;
 pub(crate) use check::Check;
 pub(crate) use choice::{
     Accounting, BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape,
-    ReadOut, ServerKind,
+    ReadOut, ServerKind, Sign,
 };
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;

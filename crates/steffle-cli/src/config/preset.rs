@@ -1,4 +1,5 @@
-//! Methods that are another method with some settings.
+//! Settings that a method has no choice about: methods that are another one with some settings, and
+//! methods with a curator.
 
 use std::fmt::Display;
 
@@ -6,7 +7,7 @@ use super::{Check, Method};
 use crate::args::{CutArgs, TrainArgs};
 use crate::failure::Failure;
 
-/// Gives a preset's settings; refuses what contradicts them.
+/// Gives a method its own settings; refuses what contradicts them.
 pub(crate) fn preset(
     check: Check<'_>,
     method: Method,
@@ -16,11 +17,14 @@ pub(crate) fn preset(
     let pin = Pin { check, method };
     match method {
         Method::DpFermi => {
-            pin.word("centralisation", &mut train.centralisation, "one-silo")?;
-            pin.value("silos", &mut cut.silos, 1)?;
-            pin.value("heterogeneity", &mut cut.heterogeneity, 0.0)?;
+            pin.one_silo(train, cut)?;
             pin.word("server", &mut train.server, "plain")
         }
+        Method::PfLd => {
+            pin.one_silo(train, cut)?;
+            pin.word("server", &mut train.server, "lagrangian-dual")
+        }
+        Method::Reductions => pin.one_silo(train, cut),
         Method::SteffleNonprivate => {
             pin.word("mode", &mut train.mode, "none")?;
             pin.word("server", &mut train.server, "plain")
@@ -44,12 +48,18 @@ impl Pin<'_> {
     ) -> Result<(), Failure> {
         if let Some(given) = given.as_ref().filter(|given| **given != own) {
             let Self { check, method } = self;
-            let message = format!("method {method} is steffle with {key} {own}, not {given}");
+            let message = format!("method {method} has {key} {own}, not {given}");
             let help = format!("leave --{key} out, or use --method steffle");
             return Err(check.0.conflict(key, message).help(help));
         }
         *given = Some(own);
         Ok(())
+    }
+
+    fn one_silo(&self, train: &mut TrainArgs, cut: &mut CutArgs) -> Result<(), Failure> {
+        self.word("centralisation", &mut train.centralisation, "one-silo")?;
+        self.value("silos", &mut cut.silos, 1)?;
+        self.value("heterogeneity", &mut cut.heterogeneity, 0.0)
     }
 
     fn word(&self, key: &str, given: &mut Option<String>, own: &str) -> Result<(), Failure> {

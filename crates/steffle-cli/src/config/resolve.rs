@@ -11,7 +11,7 @@ use super::train::{
 };
 use super::{
     Accounting, BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode,
-    NoiseOrigin, NoiseShape, Origins, ReadOut, ServerKind, preset,
+    NoiseOrigin, NoiseShape, Origins, ReadOut, ServerKind, Sign, preset,
 };
 use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
 use crate::failure::Failure;
@@ -44,7 +44,9 @@ impl TrainConfig {
         check.word::<MissingValues>("missing", meaning.missing.as_deref())?;
         let method = check.word("method", train.method.as_deref())?.unwrap_or(Method::Steffle);
         preset(check, method, &mut train, &mut cut)?;
-        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(method.usual_mode());
+        let sign = sign(check, method, &train)?;
+        let mode = check.word("mode", train.mode.as_deref())?.unwrap_or(method.usual_mode(sign));
+        signs_fit(check, sign, mode)?;
         let data = data(check, &train)?;
         let (mut centralisation, mut silos) = who_holds_what(check, data.as_deref(), &train, &cut)?;
         let mut heterogeneity = heterogeneity(check, cut.heterogeneity)?;
@@ -72,6 +74,7 @@ impl TrainConfig {
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,
             method,
+            sign,
             mode,
             centralisation,
             silos,
@@ -84,6 +87,17 @@ impl TrainConfig {
         })
     }
 }
+
+/// PF-LD's published step sizes, of Adam and of the dual step, and a bound on gradients.
+const PF_LD_RATE: f64 = 1e-3;
+const PF_LD_STEP: f64 = 0.007;
+const PF_LD_CLIP: f64 = 0.5;
+
+/// Adam on all records takes as many steps as there are epochs, so longer ones.
+const PF_LD_FULL_RATE: f64 = 0.01;
+
+/// Step size of Algorithm 1 on all records of a curator: 200 such steps come near the optimum.
+const FULL_RATE: f64 = 1.0;
 
 /// More threads than this are a typing error, and starting them takes minutes.
 const MOST_THREADS: usize = 1024;
@@ -150,10 +164,36 @@ fn lambda(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<f64, Fa
     }
 }
 
+/// Where PF-LD has its signs from.
+fn sign(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<Option<Sign>, Failure> {
+    let given = check.word("sign", train.sign.as_deref())?;
+    if method == Method::PfLd {
+        return Ok(Some(given.unwrap_or(Sign::Released)));
+    }
+    if given.is_some() {
+        let message = format!("sign means nothing to {method}, which is not pf-ld");
+        return Err(check.0.conflict("sign", message).help("leave it out, or use --method pf-ld"));
+    }
+    Ok(None)
+}
+
+/// Signs of batches go with the published noise, released ones with noise that holds.
+fn signs_fit(check: Check<'_>, sign: Option<Sign>, mode: Mode) -> Result<(), Failure> {
+    let help = match (sign, mode) {
+        (Some(Sign::Batch), Mode::Exact | Mode::Poisson) => "use --mode paper or --mode none",
+        (Some(Sign::Released), Mode::Paper) => "add --sign batch, or use --mode exact",
+        _ => return Ok(()),
+    };
+    let sign = sign.map_or_else(String::new, |sign| sign.to_string());
+    let message = format!("pf-ld with sign {sign} has no mode {mode}");
+    Err(check.0.conflict("mode", message).help(help))
+}
+
 fn sharpness(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64, Failure> {
     let given = check.positive("surrogate-sharpness", given)?;
-    if method == Method::Erm && given.is_some_and(|tau| tau != 1.0) {
-        let message = "method erm has no fairness to measure with surrogate-sharpness";
+    let without = matches!(method, Method::Erm | Method::PfLd | Method::Reductions);
+    if without && given.is_some_and(|tau| tau != 1.0) {
+        let message = format!("method {method} has no surrogate to measure fairness with");
         return Err(check.0.conflict("surrogate-sharpness", message).help("leave it out"));
     }
     Ok(given.unwrap_or(1.0))
@@ -186,6 +226,9 @@ fn privacy(
     }
     let foreign: &[&str] = match mode {
         Mode::Exact | Mode::Poisson => &["clip", "diameter"],
+        Mode::Paper if method == Method::PfLd => {
+            &["row-cap", "noise-shape", "accounting", "noise", "diameter"]
+        }
         Mode::Paper => &["row-cap", "noise-shape", "accounting", "noise"],
         Mode::None => &[
             "epsilon",
@@ -202,7 +245,9 @@ fn privacy(
         let (why, help) = match (mode, *key) {
             (Mode::None, "clip" | "diameter") => ("no noise is added there", "add --mode paper"),
             (Mode::None, _) => ("no noise is added there", "use --mode exact"),
-            (Mode::Paper, _) => ("its noise is the theorem's", "leave it out, or use --mode exact"),
+            (Mode::Paper, _) => {
+                ("its noise is the published one", "leave it out, or use --mode exact")
+            }
             _ => ("its bounds are exact", "leave it out, or use --mode paper"),
         };
         let message = format!("{key} means nothing in mode {mode}: {why}");
@@ -216,8 +261,12 @@ fn privacy(
                 let message = "mode paper needs a privacy parameter";
                 check.0.conflict("mode", message).help("add --epsilon, for example --epsilon 3")
             })?;
-            let (clip, diameter) = (clip.unwrap_or(1.0), diameter.unwrap_or(3.0));
-            Some(Privacy { epsilon, delta, bounds: Bounds::Paper { clip, diameter } })
+            let bounds = if method == Method::PfLd {
+                Bounds::Published { clip: clip.unwrap_or(PF_LD_CLIP) }
+            } else {
+                Bounds::Paper { clip: clip.unwrap_or(1.0), diameter: diameter.unwrap_or(3.0) }
+            };
+            Some(Privacy { epsilon, delta, bounds })
         }
         Mode::Exact | Mode::Poisson => {
             let noise_shape = noise_shape.unwrap_or(NoiseShape::Shaped);
@@ -230,16 +279,19 @@ fn privacy(
 
 /// The methods that train on released classes have no modes.
 fn foreign_to(check: Check<'_>, method: Method, mode: Mode) -> Result<Option<Privacy>, Failure> {
-    let epsilon = (method == Method::Fermi).then_some("epsilon");
+    let open = matches!(method, Method::Fermi | Method::Reductions);
+    let epsilon = open.then_some("epsilon");
     let mode = (mode != Mode::None).then_some("mode");
-    let noise = (method == Method::Fermi).then_some("noise");
+    let noise = open.then_some("noise");
     let delta = (method != Method::OneShot).then_some("delta");
     let keys = ["row-cap", "noise-shape", "clip", "diameter"].into_iter();
     let keys = keys.chain(delta).chain(epsilon).chain(noise).chain(mode);
     match keys.into_iter().find(|key| check.0.set(key)) {
         Some(key) => {
             let message = match method {
-                Method::Fermi => format!("{key} means nothing to fermi, which adds no noise"),
+                Method::Fermi | Method::Reductions => {
+                    format!("{key} means nothing to {method}, which adds no noise")
+                }
                 Method::OneShot => format!(
                     "{key} means nothing to one-shot: its one message has a cap and a shape of its own"
                 ),
@@ -340,7 +392,12 @@ fn descent(
             None => Ok(None),
         };
     }
-    let server = check.word("server", train.server.as_deref())?.unwrap_or(match mode {
+    let server = check.word("server", train.server.as_deref())?;
+    if server == Some(ServerKind::LagrangianDual) && method != Method::PfLd {
+        let message = format!("method {method} has no server lagrangian-dual");
+        return Err(check.0.conflict("server", message).help("use --method pf-ld"));
+    }
+    let server = server.unwrap_or(match mode {
         Mode::Paper => ServerKind::Plain,
         Mode::Exact | Mode::Poisson | Mode::None => ServerKind::Improved,
     });
@@ -354,14 +411,22 @@ fn descent(
         let message = format!("the improved server has no {key}: its steps follow the curvature");
         return Err(check.0.conflict(key, message).help("add --server plain"));
     }
-    // The ascent moves by lambda times this; above 1 it would oscillate.
-    let ascent = usual.rates.dual / train.lambda.unwrap_or(usual.lambda).max(1.0);
+    let (descent, ascent) = match (method, mode) {
+        (Method::PfLd, _) if train.sign.as_deref() == Some("batch") => (PF_LD_RATE, PF_LD_STEP),
+        (Method::PfLd, _) => (PF_LD_FULL_RATE, PF_LD_STEP),
+        // The ascent moves by lambda times this; above 1 it would oscillate.
+        _ => {
+            let ascent = usual.rates.dual / train.lambda.unwrap_or(usual.lambda).max(1.0);
+            let full = method == Method::DpFermi && mode == Mode::Exact;
+            (if full { FULL_RATE } else { usual.rates.theta }, ascent)
+        }
+    };
     Ok(Some(Descent {
         length: rounds.or(epochs),
         batch: train.batch,
         server,
-        rates: (server == ServerKind::Plain).then(|| StepSizes {
-            lr_theta: lr_theta.unwrap_or(usual.rates.theta),
+        rates: (server != ServerKind::Improved).then(|| StepSizes {
+            lr_theta: lr_theta.unwrap_or(descent),
             lr_dual: lr_dual.unwrap_or(ascent),
         }),
         output: output.unwrap_or(usual.output),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use steffle::baselines::{Published, PublishedNoise};
 use steffle::division::attributes::{ClassRelease, RandomisedResponse};
 use steffle::division::records::RowCap;
 use steffle::driver::Pooling;
@@ -15,7 +16,7 @@ use steffle_privacy::{Delta, Epsilon};
 
 use super::{
     Accounting, BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ReadOut,
-    ServerKind,
+    ServerKind, Sign,
 };
 use crate::args::DataArgs;
 use crate::failure::Failure;
@@ -43,6 +44,9 @@ pub(crate) struct TrainConfig {
     pub(crate) notion: NotionName,
     pub(crate) lambda: f64,
     pub(crate) surrogate_sharpness: f64,
+    /// Of `pf-ld`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sign: Option<Sign>,
     pub(crate) mode: Mode,
     #[serde(flatten)]
     pub(crate) privacy: Option<Privacy>,
@@ -98,6 +102,8 @@ pub(crate) enum Bounds {
     },
     /// Clipping, and a ball for W.
     Paper { clip: f64, diameter: f64 },
+    /// Clipping, as PF-LD was published.
+    Published { clip: f64 },
 }
 
 /// The settings of `randomised-response`.
@@ -204,13 +210,23 @@ impl TrainConfig {
                 _ if largest <= USUAL_BATCH => BatchSize::All,
                 records => BatchSize::Records(records as u32),
             };
+            let batches = self.sign == Some(Sign::Batch);
             let usual = match (self.mode, descent.server) {
+                (_, ServerKind::LagrangianDual) if batches => {
+                    BatchSize::Records(PF_LD_BATCH.min(smallest) as u32)
+                }
+                (Mode::None, ServerKind::LagrangianDual) => BatchSize::All,
                 (Mode::Poisson, _) => BatchSize::Records(USUAL_BATCH.min(smallest) as u32),
                 (Mode::Exact, _) | (Mode::None, ServerKind::Improved) => BatchSize::All,
                 (Mode::Paper, _) | (Mode::None, ServerKind::Plain) => usual,
             };
             let batch = *descent.batch.get_or_insert(usual);
+            let central = self.method == Method::DpFermi;
             let usual = match (self.mode, descent.server, batch) {
+                (_, ServerKind::LagrangianDual, _) => Length::Epochs(PF_LD_EPOCHS),
+                (Mode::Exact, ServerKind::Plain, BatchSize::All) if central => {
+                    Length::Rounds(8 * FULL_ROUNDS)
+                }
                 (Mode::Poisson, ..) => Length::Rounds(SAMPLED_ROUNDS),
                 (Mode::Exact, _, BatchSize::Records(_)) => Length::Epochs(FULL_ROUNDS),
                 (Mode::Exact, ServerKind::Plain, _) => Length::Rounds(4 * FULL_ROUNDS),
@@ -228,7 +244,9 @@ impl TrainConfig {
 
     /// The core's settings; absent for methods that go to an optimum.
     pub(crate) fn settings(&self) -> Result<Option<Settings>, Failure> {
-        let Some(descent) = self.descent else { return Ok(None) };
+        let Some(descent) = self.descent.filter(|_| self.sign != Some(Sign::Batch)) else {
+            return Ok(None);
+        };
         let mode = match self.privacy {
             None => steffle::train::Mode::None,
             Some(privacy) => privacy.to_core(self.mode, self.complete())?,
@@ -251,9 +269,49 @@ impl TrainConfig {
             server: match descent.server {
                 ServerKind::Improved => Server::Improved,
                 ServerKind::Plain => Server::Plain,
+                ServerKind::LagrangianDual => Server::LagrangianDual,
             },
             rates,
             output: descent.output,
+        }))
+    }
+
+    /// The settings of PF-LD with signs of batches, for this many training rows.
+    pub(crate) fn published(&self, rows: usize) -> Result<Option<Published>, Failure> {
+        let (Some(Sign::Batch), Some(descent)) = (self.sign, self.descent) else {
+            return Ok(None);
+        };
+        let batch = match descent.batch {
+            Some(BatchSize::Records(records)) => records.min(rows as u32),
+            Some(BatchSize::All) | None => rows as u32,
+        };
+        let per_epoch = (rows as u32).div_ceil(batch.max(1));
+        let epochs = match descent.length {
+            Some(Length::Epochs(epochs)) => epochs,
+            Some(Length::Rounds(rounds)) => rounds.div_ceil(per_epoch.max(1)),
+            None => PF_LD_EPOCHS,
+        };
+        let refuse = |error: steffle_privacy::PrivacyError| {
+            Failure::usage("config::privacy", error.to_string())
+        };
+        let (mut clip, mut noise) = (f64::INFINITY, None);
+        if let Some(Privacy { epsilon, delta, bounds: Bounds::Published { clip: own } }) =
+            self.privacy
+        {
+            let epsilon = Epsilon::try_from(epsilon).map_err(refuse)?;
+            let delta = Delta::try_from(delta.unwrap_or_default()).map_err(refuse)?;
+            let found = PublishedNoise::claiming(epsilon, delta, rows, batch, epochs);
+            (clip, noise) = (own, Some(found.map_err(refuse)?));
+        }
+        let rates = descent.rates.unwrap_or(StepSizes { lr_theta: 0.0, lr_dual: 0.0 });
+        Ok(Some(Published {
+            epochs,
+            batch,
+            rate: rates.lr_theta,
+            step: self.lambda * rates.lr_dual,
+            clip,
+            noise,
+            seed: self.seed,
         }))
     }
 
@@ -340,6 +398,8 @@ impl Privacy {
             Bounds::Paper { clip, diameter } => {
                 steffle::train::Mode::Paper(Paper { epsilon, delta, clip, diameter })
             }
+            // Trained elsewhere: `TrainConfig::settings` is absent for it.
+            Bounds::Published { .. } => steffle::train::Mode::None,
             Bounds::Exact { row_cap, noise_shape, accounting, .. } => {
                 let cap = row_cap.and_then(RowCap::quantile);
                 let shaped = noise_shape == NoiseShape::Shaped;
@@ -365,6 +425,10 @@ const USUAL_EPOCHS: u32 = 40;
 
 /// Rounds of the improved server: 8 to 100 are equally good, because messages are averaged.
 const FULL_ROUNDS: u32 = 25;
+
+/// PF-LD's published batch size and number of epochs.
+const PF_LD_BATCH: usize = 512;
+const PF_LD_EPOCHS: u32 = 100;
 
 /// Rounds on secret batches.
 const SAMPLED_ROUNDS: u32 = 200;

@@ -11,7 +11,7 @@ mod distances;
 mod objective;
 pub mod records;
 mod silo;
-mod sweep;
+pub(crate) mod sweep;
 
 pub use candidates::{Candidates, NO_CELL, Who};
 pub use distances::{Distances, table_factor};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 
 use super::{Claim, Mode, Paper, Plan, Server};
+use crate::baselines::PfLd;
 use crate::division::attributes::{Account, NoiseScale, Terms};
 use crate::driver::{DriverError, Federation};
 use crate::fairness::{ClassWeights, DualSet};
@@ -148,6 +149,9 @@ pub fn train(
             let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
             let blocks = federation.agreement().model.blocks().to_vec();
             Box::new(Improved::new(objective, settings.lambda, &blocks, start, curvature, &census))
+        }
+        (Server::LagrangianDual, Mode::None | Mode::Exact(_) | Mode::Poisson(_)) => {
+            Box::new(PfLd::new(objective, settings.lambda, settings.rates, start, &census))
         }
         (_, mode) => {
             let problem = SteffleProblem::new(objective, settings.lambda, form, set);

@@ -55,6 +55,8 @@ pub enum Server {
     /// Starts at the public unconstrained model, averages the messages, solves for W and steps in
     /// the metric of the public curvature.
     Improved,
+    /// PF-LD's: Adam on the Lagrangian, and a dual step per round.
+    LagrangianDual,
 }
 
 /// What noise and what claim.

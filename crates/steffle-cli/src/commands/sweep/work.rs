@@ -107,9 +107,11 @@ fn base_key(config: &TrainConfig) -> String {
         method: Method::Erm,
         lambda: 0.0,
         surrogate_sharpness: 1.0,
+        sign: None,
         mode: Mode::None,
         privacy: None,
         response: None,
+        one_shot: None,
         descent: None,
         ..config.clone()
     };

@@ -5,7 +5,7 @@ use steffle::fairness::Notion;
 use steffle_data::Schema;
 
 use super::load::Holdings;
-use crate::config::{Method, Mode, TrainConfig};
+use crate::config::{Method, Mode, Sign, TrainConfig};
 
 /// One step and the numbers that leave a silo in it. None of them is protected.
 #[derive(Debug, Clone, Serialize)]
@@ -119,7 +119,10 @@ fn training(
     let cells = notion.cells();
     let (step, what, numbers) = match config.method {
         Method::Erm => return None,
-        Method::Steffle | Method::DpFermi | Method::SteffleNonprivate => (
+        Method::PfLd if config.sign == Some(Sign::Batch) => {
+            ("training, per step", "the loss gradient of a batch", parameters)
+        }
+        Method::Steffle | Method::DpFermi | Method::PfLd | Method::SteffleNonprivate => (
             "training, per round",
             "two counts, the loss gradient; per cell a count, output sums and, unless the mode is \
              paper, the public part of the gradient",
@@ -130,6 +133,11 @@ fn training(
             "training, per evaluation",
             "count, loss, two gradients; per cell a count and a class table from the release",
             2 + 2 * parameters + cells * (1 + classes * labels),
+        ),
+        Method::Reductions => (
+            "training, per evaluation",
+            "the loss and its gradient, weighted by the classes",
+            1 + parameters,
         ),
         Method::Fermi | Method::RandomisedResponse => (
             "training, per evaluation",

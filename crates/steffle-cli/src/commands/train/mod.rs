@@ -1,5 +1,6 @@
 //! `steffle train`.
 
+mod baselines;
 mod leaves;
 mod load;
 mod one_shot;
@@ -13,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ArgMatches;
+use steffle::baselines::Published;
 use steffle::metrics::{Bootstrap, Report};
 use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
@@ -29,7 +31,7 @@ pub(super) use self::run::Public;
 use self::run::{Ready, Trained, run};
 use super::judge::judge;
 use crate::args::TrainCommand;
-use crate::config::{Centralisation, Origins, ReadOut, TrainConfig};
+use crate::config::{Centralisation, Method, Origins, ReadOut, Sign, TrainConfig};
 use crate::failure::Failure;
 use crate::run_dir::{Adjusted, Contents, Destination, Metadata, hexadecimal, model_card};
 use crate::ui::{Output, Progress};
@@ -64,6 +66,8 @@ struct Prepared {
     model: Arc<dyn Classifier>,
     /// Absent for methods that go to an optimum.
     plan: Option<Plan>,
+    /// Of PF-LD with signs of batches.
+    published: Option<Published>,
     privacy: PrivacyReport,
     leaves: Vec<Leaves>,
     rows: RowCounts,
@@ -75,13 +79,22 @@ impl Prepared {
     /// Checks the settings against the data.
     fn new(config: &TrainConfig, loaded: &Loaded, sizes: &[usize]) -> Result<Self, Failure> {
         let schema = &loaded.schema;
+        fits(config, schema.labels().len())?;
         let kind = config.model.as_ref().unwrap_or(&ModelKind::Softmax);
         let model = kind.build(schema.layout(), schema.labels().len());
         let model = model.map_err(|e| Failure::data("config::model", e.to_string()))?;
         let plan = config.settings()?.map(|settings| settings.check(sizes)).transpose();
         let plan = plan.map_err(|error| refuse(&error))?;
         let (holdings, classes) = (&loaded.holdings, schema.classes().len());
-        let mut privacy = privacy(config, plan.as_ref(), holdings, classes, loaded.largest_unit);
+        let published = config.published(sizes.iter().sum())?;
+        let mut privacy = privacy(
+            config,
+            plan.as_ref(),
+            published.as_ref(),
+            holdings,
+            classes,
+            loaded.largest_unit,
+        );
         let leaves = leaves(config, schema, holdings, model.parameters());
         privacy.statement += &in_words(&leaves);
         let labels = schema.labels().len();
@@ -89,6 +102,7 @@ impl Prepared {
         Ok(Self {
             model: Arc::from(model),
             plan,
+            published,
             privacy,
             leaves,
             rows: RowCounts {
@@ -121,10 +135,9 @@ fn execute(
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let Prepared { model, plan, .. } = prepared;
     let (holdings, facts) = Facts::new(loaded, prepared);
     let schema = &facts.schema;
-    let trained = run(config, plan.as_ref(), schema, model, holdings, progress)?;
+    let trained = run(config, prepared, schema, holdings, progress)?;
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
     let baseline = facts.measure(config, &facts.test, &trained.baseline, None, Some(bootstrap))?;
@@ -252,10 +265,12 @@ pub(super) fn train_family(
     let public = public(&mut || ready.unconstrained())?;
     let baseline = facts.measure(&config, &facts.test, &public.minimum.theta, None, None)?;
     let release = config.class_release(facts.schema.classes().len())?;
-    let trained = match (release, &prepared.plan) {
-        (Some(release), _) => ready.path(release, &public, lambdas)?,
-        (None, Some(plan)) => vec![ready.descend(plan, &public, || {})],
-        (None, None) => vec![Ok(public.trained())],
+    let baseline_models = ready.baseline(&config, prepared.published.as_ref(), &public, lambdas)?;
+    let trained = match (baseline_models, release, &prepared.plan) {
+        (Some(models), ..) => models,
+        (None, Some(release), _) => ready.path(release, &public, lambdas)?,
+        (None, None, Some(plan)) => vec![ready.descend(plan, &public, || {})],
+        (None, None, None) => vec![Ok(public.trained())],
     };
     let report = |(trained, &lambda): (Result<Trained, Failure>, &f64)| {
         let config = TrainConfig { lambda, ..config.clone() };
@@ -300,6 +315,22 @@ fn weak_signal(config: &TrainConfig, ratio: f64) -> Option<String> {
              fewer features"
         )
     })
+}
+
+/// Refuses labels and models that a method is not defined for.
+fn fits(config: &TrainConfig, labels: usize) -> Result<(), Failure> {
+    let binary = matches!(config.method, Method::PfLd | Method::Reductions);
+    if binary && labels != 2 {
+        let message =
+            format!("method {} is defined for 2 labels; the data has {labels}", config.method);
+        return Err(Failure::data("config::method", message).help("use fermi or steffle"));
+    }
+    let model = config.model.as_ref().unwrap_or(&ModelKind::Logistic);
+    if config.sign == Some(Sign::Batch) && *model != ModelKind::Logistic {
+        let message = format!("pf-ld with sign batch trains logistic models, not {model}");
+        return Err(Failure::data("config::model", message).help("use --sign released"));
+    }
+    Ok(())
 }
 
 /// Settings that the data does not allow.

@@ -57,7 +57,7 @@ impl<'a> Preview<'a> {
             labels,
             rounds: plan.map(Plan::rounds),
             private_numbers_per_round: plan.map(|_| notion.cells() * per_cell),
-            classes_released: matches!(config.method, Method::Fermi | Method::RandomisedResponse)
+            classes_released: (config.method.has_path() || prepared.published.is_some())
                 .then_some(prepared.rows.train),
             numbers_released_once: (config.method == Method::OneShot).then(|| {
                 let sent = if classes.len() == 2 { 1 } else { classes.len() };

@@ -1,6 +1,7 @@
 //! What privacy the settings give and to whom, in words.
 
 use serde::Serialize;
+use steffle::baselines::Published;
 use steffle::noise::NoiseKind;
 use steffle::protocol::Batch;
 use steffle::train::Plan;
@@ -35,6 +36,7 @@ const ADJACENCY: &str = "the sensitive attribute of one unit of one silo replace
 pub(crate) fn privacy(
     config: &TrainConfig,
     plan: Option<&Plan>,
+    published: Option<&Published>,
     holdings: &Holdings,
     classes: usize,
     largest_unit: usize,
@@ -54,6 +56,9 @@ pub(crate) fn privacy(
     if let Some(settings) = config.one_shot {
         return released_once(config.noise(), settings, holdings, largest_unit);
     }
+    if let (Some(asked), Some(settings)) = (config.privacy, published) {
+        return signs_of_batches(asked, settings, classes, largest_unit);
+    }
     let (Some(asked), Some(plan)) = (config.privacy, plan) else {
         return none(match config.method {
             Method::Erm => {
@@ -61,12 +66,17 @@ pub(crate) fn privacy(
                  are not protected: the gradients that silos send are exact. (The silos were \
                  simulated on this machine.)"
             }
+            Method::Reductions => {
+                "This run gives no privacy: reductions is a central reference, which has all \
+                 records and the sensitive attribute of every one of them in one place and trains \
+                 on them as they are. (The data was on this machine.)"
+            }
             Method::Fermi => {
                 "This run gives no privacy: fermi is the central reference, which has all records \
                  and the sensitive attribute of every one of them in one place and trains on \
                  them as they are. (The data was on this machine.)"
             }
-            Method::DpFermi => {
+            Method::DpFermi | Method::PfLd => {
                 "This run gives no privacy: no noise was added. The curator has all records and \
                  the sensitive attribute of every one of them in one place. (The data was on this \
                  machine.)"
@@ -107,6 +117,44 @@ pub(crate) fn privacy(
          and the exact gradients reveal which records were in the batch{instead}.{units} This \
          is also a seeded simulation on one machine: whoever knows the seed can subtract the \
          noise. Features and labels are not protected at all."
+    );
+    PrivacyReport {
+        kind: "simulation",
+        epsilon: Some(epsilon),
+        delta: Some(delta),
+        holds: false,
+        honest_epsilon: honest,
+        adjacency: ADJACENCY,
+        statement,
+    }
+}
+
+/// The statement of PF-LD as published.
+fn signs_of_batches(
+    asked: Privacy,
+    settings: &Published,
+    classes: usize,
+    largest_unit: usize,
+) -> PrivacyReport {
+    let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
+    let bound = settings.noise.zip(Delta::try_from(delta).ok()).map(|(noise, delta)| {
+        noise.honest_epsilon(classes, settings.batch, settings.epochs, delta)
+    });
+    let honest = bound.filter(|bound| bound.is_finite());
+    let instead = honest.map_or_else(String::new, |honest| {
+        format!(": what can be proven for every record of every data set is epsilon {honest:.0}")
+    });
+    let units = match largest_unit {
+        0 | 1 => String::new(),
+        rows => format!(" Its noise hides one row, and one unit has up to {rows} rows here."),
+    };
+    let statement = format!(
+        "The guarantee does not hold: PF-LD with sign batch claims epsilon {epsilon} at delta \
+         {delta:.1e} for the sensitive attribute against everyone but a trusted curator, but one \
+         record's class can flip a sign in its gradient, which then moves by its whole length, and \
+         the exact loss gradients tell which records were in a batch{instead}.{units} This is also \
+         a seeded simulation on one machine: whoever knows the seed can subtract the noise. \
+         Features and labels are not protected at all. Use --sign released for a claim that holds."
     );
     PrivacyReport {
         kind: "simulation",

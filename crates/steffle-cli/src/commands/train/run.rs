@@ -22,6 +22,7 @@ use steffle::train::{
 use steffle_data::Schema;
 use steffle_privacy::Mu;
 
+use super::Prepared;
 use super::load::Holdings;
 use super::one_shot::{OneShotReport, Told};
 use crate::config::{Once, ReadOut, Release, TrainConfig};
@@ -30,7 +31,7 @@ use crate::run_dir::Adjusted;
 use crate::ui::Progress;
 
 /// The unconstrained model is solved this well, or after this many evaluations.
-const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
+pub(super) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
 
 /// A trained model beside the unconstrained one.
 pub(crate) struct Trained {
@@ -65,7 +66,7 @@ pub(crate) enum Trace {
 
 /// A federation that is ready to train.
 pub(crate) struct Ready {
-    federation: Federation,
+    pub(super) federation: Federation,
     objective: SteffleObjective,
     start: Vec<f64>,
     /// What every feature is called.
@@ -138,7 +139,7 @@ impl Ready {
         let clock = Clock::start();
         let start = match plan.settings().server {
             Server::Plain => self.start.into(),
-            Server::Improved => Start::from(&public.minimum),
+            Server::Improved | Server::LagrangianDual => Start::from(&public.minimum),
         };
         let outcome = train(plan, self.objective, &mut self.federation, start, |_| {
             step();
@@ -349,6 +350,27 @@ impl Public {
         }
     }
 
+    /// A model that was found from this one since `clock` was started.
+    pub(super) fn followed_by(
+        &self,
+        clock: &Clock,
+        theta: Vec<f64>,
+        rounds: u32,
+        own: Vec<Trace>,
+    ) -> Trained {
+        let (wall, cpu) = clock.stop();
+        let mut trace = self.trace();
+        trace.extend(own);
+        Trained {
+            theta,
+            rounds,
+            trace,
+            wall_seconds: self.wall_seconds + wall,
+            cpu_seconds: self.cpu_seconds.zip(cpu).map(|(public, own)| public + own),
+            ..self.trained()
+        }
+    }
+
     fn trace(&self) -> Vec<Trace> {
         let evaluation = |&(round, loss): &(u32, f64)| Trace::Evaluation { round, loss };
         self.trace.iter().map(evaluation).collect()
@@ -358,21 +380,24 @@ impl Public {
 /// Trains the unconstrained model and, unless it is all that was asked for, the fair one.
 pub(crate) fn run(
     config: &TrainConfig,
-    plan: Option<&Plan>,
+    prepared: &Prepared,
     schema: &Schema,
-    model: &Arc<dyn Classifier>,
     holdings: Holdings,
     progress: &Progress,
 ) -> Result<Trained, Failure> {
-    let mut ready = Ready::new(config, schema, model, holdings)?;
+    let mut ready = Ready::new(config, schema, &prepared.model, holdings)?;
     progress.task("Training the unconstrained model");
     let public = ready.unconstrained()?;
+    let lambdas = [config.lambda];
+    if let Some(mut own) = ready.baseline(config, prepared.published.as_ref(), &public, &lambdas)? {
+        return own.pop().unwrap_or_else(|| Ok(public.trained()));
+    }
     if let Some(release) = config.class_release(schema.classes().len())? {
         progress.task("Training the fair model");
-        let mut path = ready.path(release, &public, &[config.lambda])?;
+        let mut path = ready.path(release, &public, &lambdas)?;
         return path.pop().unwrap_or_else(|| Ok(public.trained()));
     }
-    let Some(plan) = plan else { return Ok(public.trained()) };
+    let Some(plan) = &prepared.plan else { return Ok(public.trained()) };
     progress.steps("Training the fair model", plan.rounds() as usize);
     ready.descend(plan, &public, || progress.step())
 }
@@ -408,13 +433,13 @@ fn run_id(schema: &[u8; 32], seed: u64) -> RunId {
 }
 
 /// Wall and processor time.
-struct Clock {
+pub(super) struct Clock {
     wall: Instant,
     cpu: Option<f64>,
 }
 
 impl Clock {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self { wall: Instant::now(), cpu: processor_seconds() }
     }
 

@@ -57,7 +57,7 @@ impl Case {
         let plan = settings.check(federation.sizes()).unwrap();
         let objective = self.people.objective(self.notion);
         let start = match self.server {
-            Server::Improved => Start::from(&self.start),
+            Server::Improved | Server::LagrangianDual => Start::from(&self.start),
             Server::Plain => {
                 let model = federation.agreement().model.clone();
                 model.initial(&mut stream(5, 0, Purpose::Initial, 0)).into()
