@@ -115,7 +115,8 @@ pub(crate) struct TrainArgs {
     pub(crate) surrogate_sharpness: Option<f64>,
 
     /// With pf-ld: released (the signs of the constraints come from noisy releases, sound) or batch
-    /// (from every batch itself, as published; its claim does not hold) [default: released]
+    /// (from every batch itself, as published; its claim does not hold) [default: released; batch in
+    /// --mode paper]
     #[arg(long, value_name = "WHICH", value_parser = ["released", "batch"])]
     pub(crate) sign: Option<String>,
 

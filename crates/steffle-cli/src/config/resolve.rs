@@ -60,7 +60,7 @@ impl TrainConfig {
             privacy: privacy(check, method, mode, &train)?,
             response: response(check, method, &train)?,
             one_shot: one_shot(check, method, &train)?,
-            descent: descent(check, method, mode, &train)?,
+            descent: descent(check, method, mode, sign, &train)?,
             lambda: lambda(check, method, &train)?,
             surrogate_sharpness: sharpness(check, method, train.surrogate_sharpness)?,
             validation: check
@@ -168,7 +168,9 @@ fn lambda(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<f64, Fa
 fn sign(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<Option<Sign>, Failure> {
     let given = check.word("sign", train.sign.as_deref())?;
     if method == Method::PfLd {
-        return Ok(Some(given.unwrap_or(Sign::Released)));
+        let published = train.mode.as_deref() == Some("paper");
+        let usual = if published { Sign::Batch } else { Sign::Released };
+        return Ok(Some(given.unwrap_or(usual)));
     }
     if given.is_some() {
         let message = format!("sign means nothing to {method}, which is not pf-ld");
@@ -181,7 +183,7 @@ fn sign(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<Option<Si
 fn signs_fit(check: Check<'_>, sign: Option<Sign>, mode: Mode) -> Result<(), Failure> {
     let help = match (sign, mode) {
         (Some(Sign::Batch), Mode::Exact | Mode::Poisson) => "use --mode paper or --mode none",
-        (Some(Sign::Released), Mode::Paper) => "add --sign batch, or use --mode exact",
+        (Some(Sign::Released), Mode::Paper) => "use --sign batch or --mode exact",
         _ => return Ok(()),
     };
     let sign = sign.map_or_else(String::new, |sign| sign.to_string());
@@ -368,6 +370,7 @@ fn descent(
     check: Check<'_>,
     method: Method,
     mode: Mode,
+    sign: Option<Sign>,
     train: &TrainArgs,
 ) -> Result<Option<Descent>, Failure> {
     let usual = Settings::default();
@@ -412,7 +415,7 @@ fn descent(
         return Err(check.0.conflict(key, message).help("add --server plain"));
     }
     let (descent, ascent) = match (method, mode) {
-        (Method::PfLd, _) if train.sign.as_deref() == Some("batch") => (PF_LD_RATE, PF_LD_STEP),
+        (Method::PfLd, _) if sign == Some(Sign::Batch) => (PF_LD_RATE, PF_LD_STEP),
         (Method::PfLd, _) => (PF_LD_FULL_RATE, PF_LD_STEP),
         // The ascent moves by lambda times this; above 1 it would oscillate.
         _ => {

@@ -27,7 +27,7 @@ fn a_preset_is_steffle_with_its_settings() {
     let place = village("presets");
     for (method, same) in [
         ("steffle-nonprivate", &["--mode", "none", "--server", "plain"][..]),
-        ("dp-fermi", &["--centralisation", "one-silo", "--server", "plain"]),
+        ("dp-fermi", &["--silos", "1", "--server", "plain", "--lr-theta", "1"]),
     ] {
         let short = ["--rounds", "20"];
         let preset = train(&place, method, &short);
@@ -62,7 +62,7 @@ fn a_central_method_says_who_is_trusted() {
     let statement = run["privacy"]["statement"].as_str().unwrap();
     assert!(statement.contains("everyone but the curator"), "{statement}");
     assert_eq!((&run["silos"], &run["privacy"]["holds"]), (&1.into(), &true.into()));
-    let paper = train(&place, "dp-fermi", &["--mode", "paper", "--epsilon", "3", "--rounds", "5"]);
+    let paper = train(&place, "dp-fermi", &["--mode", "paper", "--epsilon", "3", "--batch", "50"]);
     assert_eq!(paper["privacy"]["holds"], false);
     let honest = paper["privacy"]["honest_epsilon"].as_f64().unwrap();
     assert!(honest > 3.0, "{honest}");
@@ -78,7 +78,7 @@ fn every_baseline_runs_on_every_notion_and_says_what_holds() {
         ("pf-ld", &["--sign", "batch", "--mode", "none"], "none", false),
         ("reductions", &[], "none", false),
     ] {
-        for notion in ["demographic-parity", "equalized-odds", "equal-opportunity", "none"] {
+        for notion in ["demographic-parity", "equalized-odds", "equal-opportunity"] {
             let run = train(&place, method, &[flags, &["--notion", notion]].concat());
             assert_eq!(run["privacy"]["kind"], kind, "{method} {flags:?}");
             assert_eq!(run["privacy"]["holds"], holds, "{method} {flags:?}");
@@ -97,7 +97,7 @@ fn baselines_refuse_what_they_are_not_defined_for() {
     let place = village("baselines-refuse");
     for (flags, words) in [
         (&["--method", "pf-ld", "--silos", "3"][..], "silos"),
-        (&["--method", "pf-ld", "--mode", "paper", "--epsilon", "1"], "sign"),
+        (&["--method", "pf-ld", "--sign", "released", "--mode", "paper"], "sign"),
         (&["--method", "pf-ld", "--sign", "batch", "--mode", "exact"], "mode"),
         (&["--method", "steffle", "--sign", "batch"], "pf-ld"),
         (&["--method", "reductions", "--epsilon", "1"], "adds no noise"),
@@ -133,7 +133,7 @@ fn published_signs_say_that_the_claim_does_not_hold() {
 fn pf_ld_without_noise_is_near_its_published_point() {
     let place = Place::new("pf-ld-published");
     let flags = ["train", "--method", "pf-ld", "--sign", "batch", "--mode", "none"];
-    let run = place.json(&[&flags[..], &["--lambda", "4", "--out", "run"]].concat());
+    let run = place.json(&[&flags[..], &["--lambda", "5", "--out", "run"]].concat());
     let excess = number(&run, "/test/error") - number(&run, "/baseline/error");
     assert!((excess - 0.0238).abs() < 0.012, "{excess}");
     assert!((number(&run, "/test/demographic_parity") - 0.0393).abs() < 0.01);

@@ -54,6 +54,15 @@ fn presets_keep_their_own_settings() {
 }
 
 #[test]
+fn a_published_mode_has_the_published_signs() {
+    let flags = ["--method", "steffle,pf-ld,reductions", "--mode", "paper", "--epsilon", "3"];
+    let runs = expand(&[&flags[..], &["--silos", "3,6", "--lambda", "1,2"]].concat()).unwrap();
+    assert_eq!(runs.len(), 4 + 2 + 2, "{:?}", varying(&runs));
+    let published = runs.iter().find(|run| run.config.method == Method::PfLd).unwrap();
+    assert_eq!(published.config.sign, Some(crate::config::Sign::Batch));
+}
+
+#[test]
 fn widths_of_a_network_stay_together() {
     let runs = expand(&["--method", "fermi", "--model", "logistic,mlp:64,32,mlp:8"]).unwrap();
     let models: Vec<String> =
