@@ -136,6 +136,11 @@ impl Federation {
         &self.sizes
     }
 
+    /// What every records silo holds, for methods in which a silo trains by itself.
+    pub fn records(&mut self) -> Vec<&Records> {
+        self.records_divisions().into_iter().map(RecordsDivision::records).collect()
+    }
+
     /// What the nodes agreed on.
     pub fn agreement(&self) -> &Agreement {
         &self.agreement
