@@ -72,7 +72,8 @@ pub(crate) struct TrainArgs {
     /// randomised-response (the optimum with classes that were randomised once), fermi (the
     /// central optimum with the true classes, no privacy), dp-fermi (Algorithm 1 with one trusted
     /// silo), pf-ld (a private Lagrangian dual with a trusted curator), reductions (exponentiated
-    /// gradient, no privacy), steffle-nonprivate (Algorithm 1 without noise), or erm (the optimum
+    /// gradient, no privacy), steffle-nonprivate (Algorithm 1 without noise), fedfdp (equal losses
+    /// between silos, whole records private), fedavg (federated averaging), or erm (the optimum
     /// without fairness) [default: steffle]
     #[arg(
         long,
@@ -86,6 +87,8 @@ pub(crate) struct TrainArgs {
             "pf-ld",
             "reductions",
             "steffle-nonprivate",
+            "fedfdp",
+            "fedavg",
             "erm",
         ]
     )]
@@ -187,7 +190,8 @@ pub(crate) struct TrainArgs {
         help_heading = "Privacy"
     )]
     pub(crate) secure_aggregation: Option<bool>,
-    /// Bound L on each record's part of the theta message in --mode paper [default: 1]
+    /// Bound L on each record's part of the theta message in --mode paper [default: 1], or of the
+    /// gradient sum in fedfdp
     #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) clip: Option<f64>,
     /// Diameter D of the ball that holds the dual variable W in --mode paper [default: 3]
@@ -215,6 +219,10 @@ pub(crate) struct TrainArgs {
     /// least 1000 rounds without noise]
     #[arg(long, value_name = "N", help_heading = "Optimisation")]
     pub(crate) epochs: Option<u32>,
+    /// With fedavg, and fedfdp --mode none: passes of every silo over its records in a round
+    /// [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Optimisation")]
+    pub(crate) local_epochs: Option<u32>,
     /// Records per silo and round: minibatches in modes none and paper, public blocks in mode
     /// exact, the expected size of a secret batch in mode poisson [default: all; with --server
     /// plain or mode poisson 256, or as many as the smallest silo has]
@@ -258,7 +266,7 @@ impl TrainArgs {
             accounting,
             noise,
             pool, secure_aggregation, clip, diameter, centralisation, server,
-            rounds, epochs, batch, lr_theta, lr_dual, output, threads, out
+            rounds, epochs, local_epochs, batch, lr_theta, lr_dual, output, threads, out
         )
     }
 }

@@ -57,6 +57,10 @@ choice! {
         Reductions = "reductions",
         /// A preset of `steffle`: no noise, and Algorithm 1's own steps.
         SteffleNonprivate = "steffle-nonprivate",
+        /// Equal losses between silos, and privacy of whole records.
+        FedFdp = "fedfdp",
+        /// Federated averaging.
+        FedAvg = "fedavg",
         /// Federated training without fairness.
         Erm = "erm",
     }
@@ -73,12 +77,27 @@ impl Method {
         matches!(self, Self::Fermi | Self::DpFermi | Self::PfLd | Self::Reductions)
     }
 
+    /// Whether silos train by themselves and the server averages.
+    pub(crate) fn federated(self) -> bool {
+        matches!(self, Self::FedFdp | Self::FedAvg)
+    }
+
     /// The mode where none is named.
     pub(crate) fn usual_mode(self, sign: Option<Sign>) -> Mode {
         match (self, sign) {
             (Self::PfLd, Some(Sign::Batch)) => Mode::Paper,
             (Self::Steffle | Self::DpFermi | Self::PfLd, _) => Mode::Exact,
+            (Self::FedFdp, _) => Mode::Poisson,
             _ => Mode::None,
+        }
+    }
+
+    /// Whether it has the mode, where it has modes.
+    pub(crate) fn has(self, mode: Mode) -> bool {
+        match self {
+            Self::FedAvg => mode == Mode::None,
+            Self::FedFdp => mode != Mode::Exact,
+            _ => true,
         }
     }
 
@@ -95,7 +114,12 @@ impl Method {
         let modes = ["mode", "delta", "row-cap", "noise-shape", "accounting", "clip", "diameter"];
         let silos = ["silos", "heterogeneity", "partition-by", "centralisation"];
         let once = ["target-gap", "read-out", "pool", "secure-aggregation"];
+        let averaging = ["rounds", "local-epochs", "batch", "lr-theta"];
+        let private = ["lambda", "mode", "epsilon", "delta", "clip"];
         match self {
+            Self::FedFdp if private.contains(&key) => true,
+            Self::FedFdp | Self::FedAvg if averaging.contains(&key) => true,
+            _ if key == "local-epochs" => false,
             Self::OneShot if once.contains(&key) || key == "delta" => true,
             _ if once.contains(&key) => false,
             _ if key == "sign" => self == Self::PfLd,
@@ -112,8 +136,10 @@ impl Method {
             Self::SteffleNonprivate => {
                 !modes.contains(&key) && !answers.contains(&key) && key != "server"
             }
-            Self::Erm if fairness.contains(&key) => false,
-            Self::Erm | Self::Fermi if answers.contains(&key) => false,
+            Self::Erm | Self::FedAvg | Self::FedFdp if fairness.contains(&key) => false,
+            Self::Erm | Self::FedAvg | Self::FedFdp | Self::Fermi if answers.contains(&key) => {
+                false
+            }
             _ => !steps.contains(&key) && !modes.contains(&key),
         }
     }

@@ -2,6 +2,7 @@
 
 mod check;
 mod choice;
+mod federated;
 mod file;
 mod origin;
 mod preset;
@@ -14,6 +15,7 @@ pub(crate) use choice::{
     Accounting, BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape,
     ReadOut, ServerKind, Sign,
 };
+pub(crate) use federated::{FederatedPlan, FederatedSettings};
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;
 pub(crate) use preset::preset;

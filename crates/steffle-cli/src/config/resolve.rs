@@ -6,6 +6,7 @@ use clap::{ArgMatches, Args};
 use steffle::fairness::NotionName;
 use steffle::train::Settings;
 
+use super::federated::federated;
 use super::train::{
     Bounds, Descent, Length, OneShotSettings, Privacy, Response, StepSizes, TrainConfig, is_job,
 };
@@ -61,6 +62,7 @@ impl TrainConfig {
             response: response(check, method, &train)?,
             one_shot: one_shot(check, method, &train)?,
             descent: descent(check, method, mode, sign, &train)?,
+            federated: federated(check, method, mode, &train)?,
             lambda: lambda(check, method, &train)?,
             surrogate_sharpness: sharpness(check, method, train.surrogate_sharpness)?,
             validation: check
@@ -153,9 +155,9 @@ fn lambda(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<f64, Fa
     }
     check.number("lambda", given, 0.0.., "a finite number, 0 or more")?;
     match (method, given) {
-        (Method::Erm, None | Some(0.0)) => Ok(0.0),
-        (Method::Erm, Some(given)) => {
-            let message = format!("method erm has no fairness to weigh with lambda {given}");
+        (Method::Erm | Method::FedAvg, None | Some(0.0)) => Ok(0.0),
+        (Method::Erm | Method::FedAvg, Some(given)) => {
+            let message = format!("method {method} has no fairness to weigh with lambda {given}");
             Err(check.0.conflict("lambda", message).help("leave --lambda out, or use steffle"))
         }
         // The plug-in rule's lambda is a share of a probability, not of a loss.
@@ -194,7 +196,7 @@ fn signs_fit(check: Check<'_>, sign: Option<Sign>, mode: Mode) -> Result<(), Fai
 fn sharpness(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64, Failure> {
     let given = check.positive("surrogate-sharpness", given)?;
     let without = matches!(method, Method::Erm | Method::PfLd | Method::Reductions);
-    if without && given.is_some_and(|tau| tau != 1.0) {
+    if (without || method.federated()) && given.is_some_and(|tau| tau != 1.0) {
         let message = format!("method {method} has no surrogate to measure fairness with");
         return Err(check.0.conflict("surrogate-sharpness", message).help("leave it out"));
     }
@@ -217,6 +219,9 @@ fn privacy(
     let noise_shape = check.word("noise-shape", train.noise_shape.as_deref())?;
     let accounting = check.word("accounting", train.accounting.as_deref())?;
     let noise = check.word("noise", train.noise.as_deref())?;
+    if method.federated() {
+        return Ok(None);
+    }
     if !method.steps() && method != Method::Erm {
         return foreign_to(check, method, mode);
     }
@@ -385,6 +390,9 @@ fn descent(
     let lr_theta = check.positive("lr-theta", train.lr_theta)?;
     let lr_dual = check.positive("lr-dual", train.lr_dual)?;
     let output = check.explained("output", train.output.as_deref())?;
+    if method.federated() {
+        return Ok(None);
+    }
     if !method.steps() {
         let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
         return match steps.into_iter().find(|key| check.0.set(key)) {

@@ -15,8 +15,8 @@ use steffle::train::{Exact, OneShotTerms, Paper, Sampled, Server, Settings};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{
-    Accounting, BatchSize, Centralisation, Method, Mode, NoiseOrigin, NoiseShape, ReadOut,
-    ServerKind, Sign,
+    Accounting, BatchSize, Centralisation, FederatedSettings, Method, Mode, NoiseOrigin,
+    NoiseShape, ReadOut, ServerKind, Sign,
 };
 use crate::args::DataArgs;
 use crate::failure::Failure;
@@ -56,6 +56,9 @@ pub(crate) struct TrainConfig {
     /// Of `one-shot`.
     #[serde(flatten)]
     pub(crate) one_shot: Option<OneShotSettings>,
+    /// Of `fedavg` and `fedfdp`.
+    #[serde(flatten)]
+    pub(crate) federated: Option<FederatedSettings>,
     /// Absent until the data is seen, when files say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) centralisation: Option<Centralisation>,
@@ -204,6 +207,9 @@ impl TrainConfig {
         }
         if let Some(one_shot) = &mut self.one_shot {
             one_shot.delta.get_or_insert((rows as f64).powi(-2));
+        }
+        if let Some(federated) = &mut self.federated {
+            federated.settle(sizes);
         }
         if let Some(descent) = &mut self.descent {
             let usual = match USUAL_BATCH.min(smallest) {

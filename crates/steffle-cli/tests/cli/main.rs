@@ -8,6 +8,7 @@ mod centralisation;
 mod config;
 mod data;
 mod documents;
+mod federated_baselines;
 mod harness;
 mod help;
 mod interrupt;

@@ -191,7 +191,8 @@ fn applicable<'a>(
     })?;
     let mode: Option<Mode> = word("mode").and_then(|mode| mode.parse().ok());
     let keep = |key: &str| {
-        (!several("method") || method.takes(key))
+        let known = key != "mode" || mode.is_none_or(|mode| method.has(mode));
+        (!several("method") || (method.takes(key) && known))
             && (!several("mode")
                 || mode.is_none_or(|mode| !method.takes("mode") || mode.takes(key)))
     };

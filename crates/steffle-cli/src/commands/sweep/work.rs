@@ -113,6 +113,7 @@ fn base_key(config: &TrainConfig) -> String {
         response: None,
         one_shot: None,
         descent: None,
+        federated: None,
         ..config.clone()
     };
     json!(config).to_string()

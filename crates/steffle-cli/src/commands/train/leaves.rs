@@ -27,7 +27,8 @@ pub(crate) fn leaves(
 ) -> Vec<Leaves> {
     let (classes, labels) = (schema.classes().len(), schema.labels().len());
     let notion = config.notion.resolve(labels, schema.favourable(), schema.strata().len());
-    let cells = if config.method == Method::Erm { 0 } else { notion.cells() };
+    let cells =
+        if config.method == Method::Erm || config.method.federated() { 0 } else { notion.cells() };
     let mut table = vec![
         Leaves {
             step: "standardisation",
@@ -75,7 +76,7 @@ pub(crate) fn leaves(
     if config.one_shot.is_some_and(|settings| settings.pool) {
         table.extend(pooled(cells * schema.layout().weights()));
     }
-    if matches!(holdings, Holdings::Split { .. }) && config.method != Method::Erm {
+    if matches!(holdings, Holdings::Split { .. }) && cells > 0 {
         let answers = matches!(config.method, Method::RandomisedResponse | Method::Fermi);
         let numbers = if answers { 0 } else { schema.layout().features };
         table.push(Leaves {
@@ -93,7 +94,7 @@ pub(crate) fn leaves(
 }
 
 /// The table as one sentence, for the statement.
-pub(crate) fn in_words(leaves: &[Leaves]) -> String {
+pub(crate) fn in_words(method: Method, leaves: &[Leaves]) -> String {
     let each: Vec<String> =
         leaves.iter().map(|left| format!("{} ({})", left.step, left.numbers)).collect();
     let matrices = leaves.iter().any(|left| left.step.starts_with("pooled"));
@@ -102,11 +103,12 @@ pub(crate) fn in_words(leaves: &[Leaves]) -> String {
     } else {
         "nothing of the size of the features squared"
     };
-    format!(
-        " Without noise, because it does not involve the attribute, every silo sends numbers for: \
-         {}; {squared}.",
-        each.join(", ")
-    )
+    let why = match method {
+        // Its promise is about features and labels, too.
+        Method::FedFdp => "and outside of any claim",
+        _ => "because it does not involve the attribute",
+    };
+    format!(" Without noise, {why}, every silo sends numbers for: {}; {squared}.", each.join(", "))
 }
 
 fn training(
@@ -119,6 +121,14 @@ fn training(
     let cells = notion.cells();
     let (step, what, numbers) = match config.method {
         Method::Erm => return None,
+        Method::FedAvg | Method::FedFdp if config.mode == Mode::None => (
+            "training, per round",
+            "the record count, the parameters after local training and, with lambda, the loss",
+            1 + parameters + usize::from(config.lambda > 0.0),
+        ),
+        Method::FedAvg | Method::FedFdp => {
+            ("training, once", "the record count; all else in training has noise", 1)
+        }
         Method::PfLd if config.sign == Some(Sign::Batch) => {
             ("training, per step", "the loss gradient of a batch", parameters)
         }

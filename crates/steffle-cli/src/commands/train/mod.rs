@@ -1,6 +1,7 @@
 //! `steffle train`.
 
 mod baselines;
+mod federated;
 mod leaves;
 mod load;
 mod one_shot;
@@ -20,6 +21,7 @@ use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
 use steffle_data::Schema;
 
+use self::federated::federated_privacy;
 use self::leaves::{Leaves, in_words, leaves};
 pub(super) use self::load::Tables;
 use self::load::{HeldOut, Holdings, Loaded, load};
@@ -31,7 +33,7 @@ pub(super) use self::run::Public;
 use self::run::{Ready, Trained, run};
 use super::judge::judge;
 use crate::args::TrainCommand;
-use crate::config::{Centralisation, Method, Origins, ReadOut, Sign, TrainConfig};
+use crate::config::{Centralisation, FederatedPlan, Method, Origins, ReadOut, Sign, TrainConfig};
 use crate::failure::Failure;
 use crate::run_dir::{Adjusted, Contents, Destination, Metadata, hexadecimal, model_card};
 use crate::ui::{Output, Progress};
@@ -68,6 +70,8 @@ struct Prepared {
     plan: Option<Plan>,
     /// Of PF-LD with signs of batches.
     published: Option<Published>,
+    /// Of methods whose silos train by themselves.
+    federated: Option<FederatedPlan>,
     privacy: PrivacyReport,
     leaves: Vec<Leaves>,
     rows: RowCounts,
@@ -87,22 +91,29 @@ impl Prepared {
         let plan = plan.map_err(|error| refuse(&error))?;
         let (holdings, classes) = (&loaded.holdings, schema.classes().len());
         let published = config.published(sizes.iter().sum())?;
-        let mut privacy = privacy(
-            config,
-            plan.as_ref(),
-            published.as_ref(),
-            holdings,
-            classes,
-            loaded.largest_unit,
-        );
+        let federated = config.federated;
+        let federated = federated.map(|own| own.to_core(config.mode, config.lambda, sizes));
+        let federated = federated.transpose()?;
+        let mut privacy = match &federated {
+            Some(plan) => federated_privacy(config.mode, plan, loaded.largest_unit)?,
+            None => privacy(
+                config,
+                plan.as_ref(),
+                published.as_ref(),
+                holdings,
+                classes,
+                loaded.largest_unit,
+            ),
+        };
         let leaves = leaves(config, schema, holdings, model.parameters());
-        privacy.statement += &in_words(&leaves);
+        privacy.statement += &in_words(config.method, &leaves);
         let labels = schema.labels().len();
         let warnings = plan.as_ref().map_or_else(Vec::new, |plan| plan.warnings(labels));
         Ok(Self {
             model: Arc::from(model),
             plan,
             published,
+            federated,
             privacy,
             leaves,
             rows: RowCounts {
@@ -270,7 +281,10 @@ pub(super) fn train_family(
         (Some(models), ..) => models,
         (None, Some(release), _) => ready.path(release, &public, lambdas)?,
         (None, None, Some(plan)) => vec![ready.descend(plan, &public, || {})],
-        (None, None, None) => vec![Ok(public.trained())],
+        (None, None, None) => vec![match &prepared.federated {
+            Some(federated) => ready.federate(federated, &public, || {}),
+            None => Ok(public.trained()),
+        }],
     };
     let report = |(trained, &lambda): (Result<Trained, Failure>, &f64)| {
         let config = TrainConfig { lambda, ..config.clone() };

@@ -55,7 +55,7 @@ impl<'a> Preview<'a> {
             parameters,
             classes,
             labels,
-            rounds: plan.map(Plan::rounds),
+            rounds: plan.map(Plan::rounds).or(prepared.federated.map(|own| own.rounds())),
             private_numbers_per_round: plan.map(|_| notion.cells() * per_cell),
             classes_released: (config.method.has_path() || prepared.published.is_some())
                 .then_some(prepared.rows.train),

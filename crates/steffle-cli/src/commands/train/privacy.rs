@@ -23,9 +23,28 @@ pub(crate) struct PrivacyReport {
     /// What an honest accountant gives instead, where the claim does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) honest_epsilon: Option<f64>,
+    /// What the method's publication would say of the same noise, where that is another number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) claimed_epsilon: Option<f64>,
     /// Who counts as a neighbour.
     pub(crate) adjacency: &'static str,
     pub(crate) statement: String,
+}
+
+impl PrivacyReport {
+    /// No claim.
+    pub(super) fn none(statement: String) -> Self {
+        Self {
+            kind: "none",
+            epsilon: None,
+            delta: None,
+            holds: false,
+            honest_epsilon: None,
+            claimed_epsilon: None,
+            adjacency: ADJACENCY,
+            statement,
+        }
+    }
 }
 
 /// Whose change the guarantee is about.
@@ -41,15 +60,7 @@ pub(crate) fn privacy(
     classes: usize,
     largest_unit: usize,
 ) -> PrivacyReport {
-    let none = |statement: &str| PrivacyReport {
-        kind: "none",
-        epsilon: None,
-        delta: None,
-        holds: false,
-        honest_epsilon: None,
-        adjacency: ADJACENCY,
-        statement: statement.to_owned(),
-    };
+    let none = |statement: &str| PrivacyReport::none(statement.to_owned());
     if let Some(response) = config.response {
         return randomised(config.noise(), response.epsilon, classes, largest_unit);
     }
@@ -83,6 +94,8 @@ pub(crate) fn privacy(
             }
             Method::Steffle
             | Method::SteffleNonprivate
+            | Method::FedAvg
+            | Method::FedFdp
             | Method::OneShot
             | Method::RandomisedResponse => {
                 "This run gives no privacy: silos send exact sums about the sensitive attribute, \
@@ -124,6 +137,7 @@ pub(crate) fn privacy(
         delta: Some(delta),
         holds: false,
         honest_epsilon: honest,
+        claimed_epsilon: Some(epsilon),
         adjacency: ADJACENCY,
         statement,
     }
@@ -162,6 +176,7 @@ fn signs_of_batches(
         delta: Some(delta),
         holds: false,
         honest_epsilon: honest,
+        claimed_epsilon: Some(epsilon),
         adjacency: ADJACENCY,
         statement,
     }
@@ -227,6 +242,7 @@ fn holding(noise: NoiseKind, epsilon: f64, delta: f64, statement: String) -> Pri
         delta: Some(delta),
         holds: true,
         honest_epsilon: None,
+        claimed_epsilon: None,
         adjacency: ADJACENCY,
         statement,
     }
@@ -315,6 +331,7 @@ fn randomised(
         delta: Some(0.0),
         holds: true,
         honest_epsilon: None,
+        claimed_epsilon: None,
         adjacency: ADJACENCY,
         statement,
     }

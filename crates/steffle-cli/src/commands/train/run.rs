@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
+use steffle::baselines::FederatedRound;
 use steffle::division::SiloError;
 use steffle::division::attributes::ClassRelease;
 use steffle::driver::{Agreement, DriverError, Federation, GapEstimate};
@@ -59,6 +60,7 @@ pub(crate) struct Trained {
 #[serde(untagged)]
 pub(crate) enum Trace {
     Round(RoundTrace),
+    Federated(FederatedRound),
     Evaluation { round: u32, loss: f64 },
     Fair { round: u32, objective: f64 },
     Tried { lambda: f64, gap: f64, standard_error: f64 },
@@ -68,7 +70,7 @@ pub(crate) enum Trace {
 pub(crate) struct Ready {
     pub(super) federation: Federation,
     objective: SteffleObjective,
-    start: Vec<f64>,
+    pub(super) start: Vec<f64>,
     /// What every feature is called.
     features: Vec<String>,
 }
@@ -397,6 +399,10 @@ pub(crate) fn run(
         let mut path = ready.path(release, &public, &lambdas)?;
         return path.pop().unwrap_or_else(|| Ok(public.trained()));
     }
+    if let Some(federated) = &prepared.federated {
+        progress.steps("Training the federated model", federated.rounds() as usize);
+        return ready.federate(federated, &public, || progress.step());
+    }
     let Some(plan) = &prepared.plan else { return Ok(public.trained()) };
     progress.steps("Training the fair model", plan.rounds() as usize);
     ready.descend(plan, &public, || progress.step())
@@ -443,7 +449,7 @@ impl Clock {
         Self { wall: Instant::now(), cpu: processor_seconds() }
     }
 
-    fn stop(&self) -> (f64, Option<f64>) {
+    pub(super) fn stop(&self) -> (f64, Option<f64>) {
         let cpu = processor_seconds().zip(self.cpu).map(|(now, then)| now - then);
         (self.wall.elapsed().as_secs_f64(), cpu)
     }

@@ -56,9 +56,11 @@ fn settling_fills_in_what_depends_on_the_data() {
 #[test]
 fn settings_written_down_give_the_same_settings() {
     let place = std::env::temp_dir().join(format!("steffle-config-{}.toml", std::process::id()));
-    let lines: [&[&str]; 7] = [
+    let lines: [&[&str]; 9] = [
         &["--method", "randomised-response", "--epsilon", "0.3", "--noise", "secure"],
         &["--mode", "paper", "--epsilon", "0.3", "--batch", "all", "--rounds", "7"],
+        &["--method", "fedfdp", "--epsilon", "0.3", "--clip", "2", "--rounds", "7"],
+        &["--method", "fedavg", "--local-epochs", "3", "--lr-theta", "0.1"],
         &["--method", "erm", "--data", "x.csv", "--label", "y", "--sensitive", "a"],
         &["--row-cap", "0.3", "--noise-shape", "isotropic", "--noise", "secure"],
         &["--mode", "none", "--server", "plain", "--lr-dual", "0.2"],
