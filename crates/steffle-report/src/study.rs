@@ -50,6 +50,11 @@ pub struct Panel {
     pub x_label: String,
     /// Words at the vertical axis, with the unit.
     pub y_label: String,
+    /// Where the horizontal axis ends, if some point would squeeze all others together. Points beyond
+    /// are counted in the label of their curve.
+    pub x_limit: Option<f64>,
+    /// The same for the vertical axis.
+    pub y_limit: Option<f64>,
     /// What was computed.
     pub curves: Vec<Curve>,
     /// What others printed; drawn apart and named so.
