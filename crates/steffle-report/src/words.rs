@@ -1,0 +1,95 @@
+//! What is written about curves, the same words in figures, tables and tips.
+
+use crate::plot::short;
+use crate::study::{Curve, Panel, Point, Privacy, Published};
+
+/// An epsilon as the value of a toggle: `none` for no privacy.
+pub(crate) fn epsilon_key(epsilon: Option<f64>) -> String {
+    epsilon.map_or_else(|| "none".into(), short)
+}
+
+/// The name next to a curve. It says so where the privacy is not what was asked for.
+pub(crate) fn name(curve: &Curve) -> String {
+    match (curve.epsilon, curve.privacy.honest_epsilon) {
+        (Some(_), None) => format!("{} (no guarantee)", curve.label),
+        (Some(asked), Some(honest)) if honest > 1.005 * asked => {
+            format!("{} (honest ε {})", curve.label, short(honest))
+        }
+        _ => curve.label.clone(),
+    }
+}
+
+/// A mean with its standard error.
+pub(crate) fn spread(mean: f64, error: Option<f64>) -> String {
+    match error {
+        Some(error) => {
+            // Two digits of the error say how many of the mean are known.
+            let decimals = if error > 0.0 { 1 - error.log10().floor() as i32 } else { 2 };
+            let decimals = decimals.clamp(0, 6) as usize;
+            format!("{mean:.decimals$} ± {error:.decimals$}").replace('-', "\u{2212}")
+        }
+        None => short(mean),
+    }
+}
+
+/// What a pointer that rests on a point is told.
+pub(crate) fn tip(panel: &Panel, curve: &Curve, point: &Point) -> String {
+    let mut lines = vec![
+        name(curve),
+        format!("{}: {}", panel.x_label, spread(point.x, point.x_error)),
+        format!("{}: {}", panel.y_label, spread(point.y, point.y_error)),
+    ];
+    let seeds = if point.seeds == 1 { "1 seed".into() } else { format!("{} seeds", point.seeds) };
+    lines.push(match point.lambda {
+        Some(lambda) => format!("λ = {}, {seeds}", short(lambda)),
+        None => seeds,
+    });
+    lines.push(promise(&curve.privacy));
+    lines.join("\n")
+}
+
+/// What a pointer that rests on a published point is told.
+pub(crate) fn published_tip(panel: &Panel, point: &Published) -> String {
+    let mut lines = vec![
+        format!("{} (published)", point.label),
+        format!("{}: {}", panel.x_label, short(point.x)),
+        format!("{}: {}", panel.y_label, short(point.y)),
+    ];
+    lines.extend(point.epsilon.map(|epsilon| format!("claimed ε = {}", short(epsilon))));
+    lines.push(point.source.clone());
+    lines.join("\n")
+}
+
+/// The honest epsilon in a line, and the claimed one where it differs.
+pub(crate) fn promise(privacy: &Privacy) -> String {
+    let delta = privacy.delta.map(|delta| format!(", δ = {}", short(delta))).unwrap_or_default();
+    let honest = match privacy.honest_epsilon {
+        Some(epsilon) => format!("honest ε = {}{delta}", short(epsilon)),
+        None => "not private".into(),
+    };
+    match differing_claim(privacy) {
+        Some(claimed) => format!("{honest} (claimed ε = {})", short(claimed)),
+        None => honest,
+    }
+}
+
+/// The claimed epsilon, if it is not the honest one within half a percent.
+pub(crate) fn differing_claim(privacy: &Privacy) -> Option<f64> {
+    let differs = |claimed: &f64| {
+        privacy.honest_epsilon.is_none_or(|honest| (honest - claimed).abs() > 0.005 * claimed)
+    };
+    privacy.claimed_epsilon.filter(differs)
+}
+
+/// The caption with what was fitted.
+pub(crate) fn caption(panel: &Panel) -> String {
+    let fits = panel.curves.iter().filter_map(|curve| curve.fit.map(|fit| (curve, fit)));
+    let mut sentences = vec![panel.caption.clone()];
+    for (curve, fit) in fits {
+        let (slope, low, high) = (short(fit.slope), short(fit.low), short(fit.high));
+        let predicted = fit.predicted.map(|slope| format!(", theorem {}", short(slope)));
+        let predicted = predicted.unwrap_or_default();
+        sentences.push(format!("{}: slope {slope} [{low}, {high}]{predicted}.", curve.label));
+    }
+    sentences.join(" ").trim().to_owned()
+}
