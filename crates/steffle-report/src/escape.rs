@@ -12,7 +12,7 @@ pub(crate) fn escape(words: &str) -> String {
             '\'' => out.push_str("&#39;"),
             // Control characters are not XML; line breaks and tabs are.
             control if control.is_control() && !matches!(control, '\n' | '\t') => {
-                out.push('\u{fffd}')
+                out.push('\u{fffd}');
             }
             other => out.push(other),
         }

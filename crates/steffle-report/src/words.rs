@@ -93,3 +93,42 @@ pub(crate) fn caption(panel: &Panel) -> String {
     }
     sentences.join(" ").trim().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_have_as_many_digits_as_their_errors_know() {
+        assert_eq!(spread(15.3456, Some(0.0213)), "15.346 ± 0.021");
+        assert_eq!(spread(15.3456, Some(1.9)), "15.3 ± 1.9");
+        assert_eq!(spread(153.4, Some(25.0)), "153 ± 25");
+        assert_eq!(spread(-0.5, Some(0.0)), "\u{2212}0.50 ± 0.00");
+        assert_eq!(spread(15.3456, None), "15.35");
+    }
+
+    fn curve(asked: Option<f64>, honest: Option<f64>, claimed: Option<f64>) -> Curve {
+        let privacy =
+            Privacy { honest_epsilon: honest, claimed_epsilon: claimed, ..Privacy::default() };
+        let (method, label) = ("m".into(), "M".into());
+        Curve { method, label, epsilon: asked, privacy, points: Vec::new(), fit: None }
+    }
+
+    #[test]
+    fn a_name_says_when_privacy_is_less_than_asked_for() {
+        assert_eq!(name(&curve(None, None, None)), "M");
+        assert_eq!(name(&curve(Some(1.0), Some(1.0), None)), "M");
+        assert_eq!(name(&curve(Some(1.0), Some(0.8), None)), "M", "more privacy than asked for");
+        assert_eq!(name(&curve(Some(1.0), Some(7.31), None)), "M (honest ε 7.31)");
+        assert_eq!(name(&curve(Some(1.0), None, None)), "M (no guarantee)");
+    }
+
+    #[test]
+    fn a_claim_is_repeated_where_it_differs() {
+        let promise = |honest, claimed| promise(&curve(Some(1.0), honest, claimed).privacy);
+        assert_eq!(promise(Some(1.0), Some(1.0)), "honest ε = 1");
+        assert_eq!(promise(Some(7.0), Some(1.0)), "honest ε = 7 (claimed ε = 1)");
+        assert_eq!(promise(None, Some(1.0)), "not private (claimed ε = 1)");
+        assert_eq!(promise(None, None), "not private");
+    }
+}

@@ -23,10 +23,10 @@ pub fn html(study: &Study) -> Result<String> {
     check::study(study)?;
     let looks = Looks::of(&study.panels);
     let title = escape(&study.title);
-    // Inside a script element only `</` could end it; in JSON strings it may be written `<\/`.
+    // Nothing in a script element without `<` can end it; in JSON it only stands inside strings.
     let json =
         serde_json::to_string(study).map_err(|error| crate::Error::Json(error.to_string()))?;
-    let json = json.replace("</", "<\\/").replace("<!--", "<\\u0021--");
+    let json = json.replace('<', "\\u003c");
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -47,14 +47,15 @@ pub fn html(study: &Study) -> Result<String> {
 /// The colours of both themes, and the classes that drawings name.
 fn inks() -> String {
     let colours = |colour: fn(Ink) -> &'static str| {
-        Ink::all().map(|ink| format!("--{}:{};", ink.name(), colour(ink))).collect::<String>()
+        each(Ink::all(), |ink| format!("--{}:{};", ink.name(), colour(ink)))
     };
-    let classes = Ink::all().map(|ink| ink.name()).map(|name| {
+    let classes = each(Ink::all(), |ink| {
+        let name = ink.name();
         format!(".fill-{name}{{fill:var(--{name})}}.line-{name}{{stroke:var(--{name})}}\n")
     });
     let (light, dark) = (colours(Ink::light), colours(Ink::dark));
     let dark = format!("@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n");
-    format!(":root {{ {light} }}\n{dark}{}", classes.collect::<String>())
+    format!(":root {{ {light} }}\n{dark}{classes}")
 }
 
 fn header(study: &Study) -> String {
@@ -70,8 +71,7 @@ fn header(study: &Study) -> String {
     if !study.tables.is_empty() {
         links.push_str("<li><a href=\"#tables\">Tables</a></li>");
     }
-    let notes: String =
-        study.notes.iter().map(|note| format!("<p>{}</p>\n", escape(note))).collect();
+    let notes = each(&study.notes, |note| format!("<p>{}</p>\n", escape(note)));
     format!(
         "<header>\n<h1>{}</h1>\n<pre><code>{}</code></pre>\n<dl>\n\
          <dt>Versions</dt><dd>{}</dd>\n<dt>Date</dt><dd>{}</dd>\n<dt>Machine</dt><dd>{}</dd>\n\
@@ -173,10 +173,17 @@ fn tables(study: &Study) -> String {
         table::privacy(study)
     );
     if !study.tables.is_empty() {
-        let tables: String = study.tables.iter().map(table::plain).collect();
-        out.push_str(&format!("<section id=\"tables\">\n<h2>Tables</h2>\n{tables}</section>\n"));
+        let tables = each(&study.tables, table::plain);
+        out.push_str("<section id=\"tables\">\n<h2>Tables</h2>\n");
+        out.push_str(&tables);
+        out.push_str("</section>\n");
     }
     out
+}
+
+/// A piece of the page for each item.
+fn each<T>(items: impl IntoIterator<Item = T>, piece: impl Fn(T) -> String) -> String {
+    items.into_iter().map(piece).collect()
 }
 
 /// Figures in the order of their first panel.
@@ -208,6 +215,3 @@ fn seeds(seeds: &[u64]) -> String {
         _ => seeds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,8 +9,10 @@
   const apply = () => {
     const off = { method: new Set(), epsilon: new Set(), data: new Set() };
     for (const box of all('input', filters)) if (!box.checked) off[box.name].add(box.value);
-    for (const item of all('[data-method]'))
-      item.classList.toggle('off', off.method.has(item.dataset.method) || off.epsilon.has(item.dataset.epsilon));
+    for (const item of all('[data-method]')) {
+      const { method, epsilon, data } = item.dataset;
+      item.classList.toggle('off', off.method.has(method) || off.epsilon.has(epsilon) || off.data.has(data));
+    }
     let shown = 0;
     for (const panel of all('.panel')) {
       const { data, epsilon } = panel.dataset;

@@ -1,5 +1,6 @@
 //! Tables of a page.
 
+use super::each;
 use crate::escape::escape;
 use crate::plot::short;
 use crate::study::{Curve, Panel, Study, Table};
@@ -72,7 +73,7 @@ pub(super) fn privacy(study: &Study) -> String {
 }
 
 fn privacy_row(data: &str, curve: &Curve) -> String {
-    let privacy = &curve.privacy;
+    let (privacy, data) = (&curve.privacy, escape(data));
     let number = |value: Option<f64>| {
         let value = value.map_or_else(|| "\u{2013}".into(), short);
         format!("<td class=\"number\">{value}</td>")
@@ -87,11 +88,10 @@ fn privacy_row(data: &str, curve: &Curve) -> String {
         (true, None) => "<td>none asked</td>",
     };
     format!(
-        "<tr data-method=\"{}\" data-epsilon=\"{}\"><th scope=\"row\">{}</th><td>{}</td>{}{honest}{}{}<td>{}</td><td>{}</td>{kept}</tr>\n",
+        "<tr data-method=\"{}\" data-epsilon=\"{}\" data-data=\"{data}\"><th scope=\"row\">{}</th><td>{data}</td>{}{honest}{}{}<td>{}</td><td>{}</td>{kept}</tr>\n",
         escape(&curve.method),
         epsilon_key(curve.epsilon),
         escape(&curve.label),
-        escape(data),
         number(curve.epsilon),
         number(differing_claim(privacy)),
         number(privacy.delta),
@@ -102,16 +102,10 @@ fn privacy_row(data: &str, curve: &Curve) -> String {
 
 /// A table of text.
 pub(super) fn plain(table: &Table) -> String {
-    let heads: String = table
-        .columns
-        .iter()
-        .map(|head| format!("<th scope=\"col\">{}</th>", escape(head)))
-        .collect();
-    let row = |row: &Vec<String>| {
-        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
-        format!("<tr>{cells}</tr>\n")
-    };
-    let rows: String = table.rows.iter().map(row).collect();
+    let heads = each(&table.columns, |head| format!("<th scope=\"col\">{}</th>", escape(head)));
+    let rows = each(&table.rows, |row| {
+        format!("<tr>{}</tr>\n", each(row, |cell| format!("<td>{}</td>", escape(cell))))
+    });
     let body = format!("<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n");
     format!("{}<p class=\"muted\">{}</p>\n", scrolling(&table.title, &body), escape(&table.caption))
 }
@@ -120,7 +114,8 @@ pub(super) fn plain(table: &Table) -> String {
 fn scrolling(caption: &str, body: &str) -> String {
     let caption = escape(caption);
     format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n\
-         <table><caption>{caption}</caption>\n{body}</table>\n</div>\n"
+        "<p class=\"caption\">{caption}</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n\
+         <table>\n{body}</table>\n</div>\n"
     )
 }

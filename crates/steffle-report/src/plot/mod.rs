@@ -50,6 +50,3 @@ fn small(marker: scene::Item) -> String {
     let (width, height, title) = (16.0, 16.0, String::new());
     svg::write(&scene::Scene { width, height, title, items: vec![marker] })
 }
-
-#[cfg(test)]
-mod tests;

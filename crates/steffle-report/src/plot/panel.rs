@@ -21,7 +21,7 @@ pub(crate) enum Size {
 const MARKER: f64 = 4.2;
 const LABEL: f64 = 11.5;
 const TICK: f64 = 11.0;
-const CAPTION: f64 = 10.5;
+const CAPTION: f64 = 11.0;
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 14.0;
 
@@ -262,10 +262,16 @@ impl<'a> Sheet<'a> {
         let frame = self.frame.grown(-3.0);
         let mut items = Vec::new();
         let mut rest: Vec<(Name, f64)> = Vec::new();
-        for name in self.names() {
+        let names = self.names();
+        let places: Vec<(usize, Place)> = names
+            .iter()
+            .enumerate()
+            .flat_map(|(index, name)| name.anchors.iter().map(move |at| (index, *at)))
+            .collect();
+        for (index, name) in names.into_iter().enumerate() {
             let width = font.width(&name.words, LABEL);
-            let anchors = name.anchors.clone();
-            let others = taken.markers.iter().copied().filter(|at| !anchors.contains(at)).collect();
+            let others = places.iter().filter(|(owner, _)| *owner != index).map(|(_, at)| *at);
+            let (anchors, others) = (name.anchors.clone(), others.collect());
             let wish = Wish { width, height: LABEL + 1.0, anchors, others };
             match taken.place(&wish, &frame) {
                 Some(spot) => items.push(Item::Group(name.at(&spot))),
@@ -279,9 +285,6 @@ impl<'a> Sheet<'a> {
             }
             items.push(Item::Group(name.listed((x, y + 10.0))));
             x += 16.0 + width + 18.0;
-            if x > LEFT {
-                y = y.max(bottom);
-            }
         }
         let used = if x > LEFT { y + 14.0 } else { bottom };
         (items, used)

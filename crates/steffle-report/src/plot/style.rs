@@ -111,13 +111,14 @@ impl Looks {
     }
 
     fn hue(&self, method: &str) -> (usize, Shape) {
-        match KNOWN.iter().find(|(name, ..)| *name == method) {
-            Some((_, colour, shape)) => (*colour, *shape),
-            None => {
+        let known = KNOWN.iter().find(|(name, ..)| *name == method);
+        known.map_or_else(
+            || {
                 let rank = self.unknown.iter().position(|name| name == method).unwrap_or(0);
                 SPARE[rank % SPARE.len()]
-            }
-        }
+            },
+            |(_, colour, shape)| (*colour, *shape),
+        )
     }
 }
 
