@@ -1,8 +1,7 @@
 //! The page in a real browser: what is drawn, what toggles do, what a pointer is told, and that nothing
 //! is fetched.
 
-// Functions outside of `#[test]` are tests here too.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod devtools;
 mod fixture;
