@@ -29,7 +29,12 @@ fn cpu_seconds() -> f64 {
 
 /// The most memory this process ever had resident, in bytes; Linux tells, others do not.
 pub(crate) fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    peak_memory_of("self")
+}
+
+/// The same of another process, by its id.
+pub(crate) fn peak_memory_of(process: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)

@@ -5,13 +5,14 @@
 //! cargo run --release -p steffle-bench -- growth
 //! cargo run --release -p steffle-bench -- cost
 //! cargo run --release -p steffle-bench -- generated
+//! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! ```
 
 mod clock;
 mod cost;
 mod generated;
 mod growth;
-
+mod methods;
 mod problem;
 mod speed;
 mod synthetic;
@@ -38,6 +39,8 @@ enum Task {
     Cost(cost::Arguments),
     /// One-shot and exact mode on generated data: up to ten million rows, two thousand features, ten classes.
     Generated(generated::Arguments),
+    /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
+    Methods(methods::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
     #[command(hide = true)]
     GrowthPoint(growth::Point),
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Task::Growth(arguments) => growth::run(&arguments),
         Task::Cost(arguments) => cost::run(&arguments),
         Task::Generated(arguments) => generated::run(&arguments),
+        Task::Methods(arguments) => methods::run(&arguments),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
     match outcome {

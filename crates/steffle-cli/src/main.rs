@@ -48,6 +48,7 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
     match cli.command {
         Command::Train(train) => commands::train(*train, deepest(&matches), output),
         Command::Sweep(sweep) => commands::sweep(&sweep, output),
+        Command::Reproduce(reproduce) => commands::reproduce(&reproduce, output),
         Command::Predict(predict) => commands::predict(&predict, output),
         Command::Evaluate(evaluate) => commands::evaluate(&evaluate, output),
         Command::Data(data) => commands::data(*data, deepest(&matches), output),

@@ -20,4 +20,5 @@ pub mod randomness;
 pub mod record;
 pub mod server;
 pub mod steffle;
+pub mod theory;
 pub mod train;

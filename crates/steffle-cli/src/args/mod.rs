@@ -2,6 +2,7 @@
 
 mod data;
 mod privacy;
+mod reproduce;
 mod sweep;
 mod train;
 
@@ -14,6 +15,7 @@ pub(crate) use privacy::{
     AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
     PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
 };
+pub(crate) use reproduce::{ReproduceCommand, What};
 pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};
 
@@ -44,6 +46,7 @@ pub(crate) struct GlobalArgs {
 pub(crate) enum Command {
     Train(Box<TrainCommand>),
     Sweep(Box<SweepCommand>),
+    Reproduce(ReproduceCommand),
     Predict(PredictArgs),
     Evaluate(EvaluateArgs),
     /// List, describe and partition data
@@ -108,6 +111,7 @@ Examples:
   steffle train                                   Adult, 3 silos, demographic parity
   steffle train --data hiring.csv --label hired --sensitive gender --lambda 2
   steffle sweep --method fermi --lambda 0.5,1,2,4 --seeds 5
+  steffle reproduce all --quick
   steffle predict runs/adult-1 applicants.csv
   steffle data describe credit-card
   steffle privacy explain --epsilon 1 --delta 1e-6

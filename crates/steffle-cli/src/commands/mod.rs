@@ -6,6 +6,7 @@ mod evaluate;
 mod judge;
 mod predict;
 mod privacy;
+mod reproduce;
 mod sweep;
 mod train;
 
@@ -14,5 +15,6 @@ pub(crate) use data::data;
 pub(crate) use evaluate::evaluate;
 pub(crate) use predict::predict;
 pub(crate) use privacy::privacy;
+pub(crate) use reproduce::reproduce;
 pub(crate) use sweep::sweep;
 pub(crate) use train::{TrainReport, train};

@@ -18,6 +18,7 @@ mod output;
 mod predict;
 mod privacy;
 mod released;
+mod reproduce;
 mod run_directory;
 mod sweep;
 mod train;

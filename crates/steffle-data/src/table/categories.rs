@@ -23,6 +23,20 @@ impl Categories {
         self.levels.get(self.codes[row] as usize).map(String::as_str)
     }
 
+    /// From the text of every row, or none where it is missing.
+    pub fn from_text<'a>(rows: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+        let mut known: HashMap<&str, u32> = HashMap::new();
+        let mut levels: Vec<String> = Vec::new();
+        let codes = rows.into_iter().map(|text| {
+            let Some(text) = text else { return MISSING_LEVEL };
+            *known.entry(text).or_insert_with(|| {
+                levels.push(text.to_owned());
+                levels.len() as u32 - 1
+            })
+        });
+        Self { codes: codes.collect(), levels }
+    }
+
     /// Text as it is, numbers by name: 1.0 is the level `1`.
     pub fn from_column(column: &Column) -> Self {
         let numbers = match column {

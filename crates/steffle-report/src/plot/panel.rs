@@ -244,7 +244,15 @@ impl<'a> Sheet<'a> {
             title: words::published_tip(self.panel, point),
             items: vec![published_marker(at)],
         });
-        groups.map(Item::Group).collect()
+        let thin = Stroke { ink: Ink::Muted, width: 1.0, dash: &[1.0, 3.0] };
+        let joined = self.sources().into_iter().filter(|(_, places)| places.len() > 1);
+        let lines = joined.map(|(_, places)| Group {
+            class: "published",
+            data: vec![("method", PUBLISHED.into())],
+            title: String::new(),
+            items: vec![Item::line(places, thin)],
+        });
+        lines.chain(groups).map(Item::Group).collect()
     }
 
     /// Names next to their curves; those without a free place in a list that starts at `bottom`.
@@ -313,14 +321,28 @@ impl<'a> Sheet<'a> {
             let marker = Some(*look);
             Name { words, anchors, ink: Ink::Word(look.colour), data: keys(curve), marker }
         });
-        let published = self.panel.published.iter().map(|point| Name {
-            words: format!("{} (published)", point.label),
-            anchors: vec![self.place(point.x, point.y)],
+        let published = self.sources().into_iter().map(|(label, places)| Name {
+            words: format!("{label} (published)"),
+            anchors: places,
             ink: Ink::Text,
             data: vec![("method", PUBLISHED.into())],
             marker: None,
         });
         curves.chain(published).collect()
+    }
+
+    /// The visible places of what others printed, by label: they are named once.
+    fn sources(&self) -> Vec<(&str, Vec<Place>)> {
+        let mut all: Vec<(&str, Vec<Place>)> = Vec::new();
+        for point in &self.panel.published {
+            let at = self.place(point.x, point.y);
+            match all.iter_mut().find(|(label, _)| *label == point.label) {
+                _ if !self.shows(at) => {}
+                Some((_, places)) => places.push(at),
+                None => all.push((&point.label, vec![at])),
+            }
+        }
+        all
     }
 }
 

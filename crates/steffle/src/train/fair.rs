@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::TrainError;
+use crate::division::attributes::ClassRelease;
 use crate::driver::Federation;
 use crate::fairness::{ClassWeights, closed_form, divergence};
 use crate::protocol::{CellQuestion, ImputedCell, ImputedQuestion};
@@ -65,6 +66,28 @@ struct Cells {
     questions: Vec<CellQuestion>,
     /// `w_c D_c`.
     parts: Vec<f64>,
+}
+
+/// `|grad FERMI(theta)|^2` on the true classes with W maximised exactly: how far theta is from a
+/// stationary point. For analysis only: it has every class revealed.
+pub fn stationarity(
+    federation: &mut Federation,
+    objective: SteffleObjective,
+    lambda: f64,
+    theta: &[f64],
+) -> Result<f64, TrainError> {
+    federation.impute(ClassRelease::Revealed)?;
+    let here = Minimum {
+        theta: theta.to_vec(),
+        value: 0.0,
+        gradient: 0.0,
+        evaluations: 0,
+        curvature: InverseHessian::scaled(1.0),
+    };
+    let tolerance = Tolerance { evaluations: 1, gradient: 0.0 };
+    let at = FairPath::new(federation, objective, &here, 0.0, tolerance).evaluate(theta)?;
+    let slopes = at.loss_gradient.iter().zip(&at.penalty_gradient);
+    Ok(slopes.map(|(loss, penalty)| (loss + lambda * penalty).powi(2)).sum())
 }
 
 impl<'a> FairPath<'a> {

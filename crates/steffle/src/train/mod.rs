@@ -9,7 +9,7 @@ mod run;
 mod settings;
 
 pub use erm::{ErmOutcome, erm};
-pub use fair::{Fair, FairPath};
+pub use fair::{Fair, FairPath, stationarity};
 pub use one_shot::{OneShotTerms, Targeted, target_gap};
 pub use plan::{Plan, PlanError};
 pub use protect::{Claim, Protected};

@@ -39,7 +39,31 @@ struct Axis {
 
 /// The runs of a grid; refuses values that no run can have.
 pub(crate) fn runs(command: &SweepCommand) -> Result<Vec<Run>, Failure> {
-    let axes = axes(command)?;
+    let table = match &command.grid {
+        Some(path) => ConfigFile::read(path, &keys())?.settings()?,
+        None => toml::Table::new(),
+    };
+    let SweepCommand { lists, seeds, .. } = command;
+    combine(&axes(&table, &lists.0, seeds.as_deref())?, false)
+}
+
+/// The runs of a grid that is part of a larger plan, where a setting is meant for the methods that
+/// have it even if only one of them is in this grid.
+pub(crate) fn runs_of(table: &toml::Table, seeds: &str) -> Result<Vec<Run>, Failure> {
+    if let Some(unknown) = table.keys().find(|key| !keys().contains(key)) {
+        return Err(Failure::data("config::unknown_key", format!("unknown key `{unknown}`")));
+    }
+    combine(&axes(table, &[], Some(seeds))?, true)
+}
+
+/// The keys of a grid.
+fn keys() -> Vec<String> {
+    let name = |flag: &Arg| flag.get_long().unwrap_or_default().to_owned();
+    settings().iter().map(name).chain(["seeds".to_owned()]).collect()
+}
+
+/// Every combination once. `lenient` leaves out settings that a run's method does not have.
+fn combine(axes: &[Axis], lenient: bool) -> Result<Vec<Run>, Failure> {
     let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
     if count.is_none_or(|count| count > MOST_RUNS) {
         let message = format!("the grid has more than {MOST_RUNS} runs");
@@ -54,8 +78,8 @@ pub(crate) fn runs(command: &SweepCommand) -> Result<Vec<Run>, Failure> {
             .zip(&place)
             .map(|(axis, &at)| (axis.key.as_str(), &axis.values[at][..]))
             .collect();
-        let chosen = applicable(&axes, chosen)?;
-        let run = resolve(&mut cli, &axes, &chosen)?;
+        let chosen = applicable(axes, chosen, lenient)?;
+        let run = resolve(&mut cli, axes, &chosen)?;
         if seen.insert(run.key().to_string()) {
             runs.push(run);
         }
@@ -70,21 +94,16 @@ pub(crate) fn runs(command: &SweepCommand) -> Result<Vec<Run>, Failure> {
 }
 
 /// All axes: what was typed, over the file. Lambda and the seed move fastest.
-fn axes(command: &SweepCommand) -> Result<Vec<Axis>, Failure> {
-    let flags = settings();
-    let name = |flag: &Arg| flag.get_long().unwrap_or_default().to_owned();
-    let mut allowed: Vec<String> = flags.iter().map(name).collect();
-    allowed.push("seeds".to_owned());
-    let file = command.grid.as_ref().map(|path| ConfigFile::read(path, &allowed)).transpose()?;
-    let table: toml::Table = match &file {
-        Some(file) => file.settings()?,
-        None => toml::Table::new(),
-    };
+fn axes(
+    table: &toml::Table,
+    typed: &[(String, Vec<String>)],
+    given_seeds: Option<&str>,
+) -> Result<Vec<Axis>, Failure> {
     let mut axes = Vec::new();
-    for flag in &flags {
-        let key = name(flag);
-        let typed = command.lists.0.iter().find(|(typed, _)| *typed == key);
-        let values = match (typed, table.get(&key)) {
+    for flag in &settings() {
+        let key = flag.get_long().unwrap_or_default().to_owned();
+        let words = typed.iter().find(|(typed, _)| *typed == key);
+        let values = match (words, table.get(&key)) {
             (Some((_, words)), _) if repeats(flag) => vec![words.clone()],
             (Some((_, words)), _) => split(&key, &words.join(",")),
             (None, Some(value)) => from_toml(&key, value, repeats(flag))?,
@@ -92,8 +111,8 @@ fn axes(command: &SweepCommand) -> Result<Vec<Axis>, Failure> {
         };
         axes.push(Axis { key, values });
     }
-    let typed_seed = command.lists.0.iter().any(|(key, _)| key == "seed");
-    let seeds = match (&command.seeds, table.get("seeds")) {
+    let typed_seed = typed.iter().any(|(key, _)| key == "seed");
+    let seeds = match (given_seeds, table.get("seeds")) {
         (Some(typed), _) => Some(seeds(typed)?),
         (None, Some(value)) if !typed_seed => {
             let words: Vec<String> = from_toml("seeds", value, false)?.concat();
@@ -119,7 +138,7 @@ fn axes(command: &SweepCommand) -> Result<Vec<Axis>, Failure> {
 }
 
 /// `15` is the first fifteen; `7,8,9` are these.
-fn seeds(given: &str) -> Result<Vec<String>, Failure> {
+pub(crate) fn seeds(given: &str) -> Result<Vec<String>, Failure> {
     let refuse = |why: &str| {
         let message = format!("--seeds {given} is refused: {why}");
         let help = "--seeds 15 is the first fifteen, --seeds 7,8,9 are these three; for one seed \
@@ -178,8 +197,10 @@ fn from_toml(key: &str, value: &Toml, repeats: bool) -> Result<Vec<Vec<String>>,
 fn applicable<'a>(
     axes: &[Axis],
     chosen: Vec<(&'a str, &'a [String])>,
+    lenient: bool,
 ) -> Result<Vec<(&'a str, &'a [String])>, Failure> {
-    let several = |key: &str| axes.iter().any(|axis| axis.key == key && axis.values.len() > 1);
+    let several =
+        |key: &str| lenient || axes.iter().any(|axis| axis.key == key && axis.values.len() > 1);
     let word = |key: &str| {
         let words = chosen.iter().find(|(own, _)| *own == key);
         words.and_then(|(_, words)| words.first()).map(String::as_str)

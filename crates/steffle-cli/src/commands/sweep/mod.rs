@@ -1,5 +1,6 @@
 //! `steffle sweep`: a grid of runs, and the trade-off they reach.
 
+mod collected;
 mod grid;
 mod results;
 mod table;
@@ -12,9 +13,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use self::grid::{Run, runs};
+pub(crate) use self::collected::{Collected, Mean, gap_of};
+use self::grid::runs;
+pub(crate) use self::grid::{Run, runs_of, seeds};
 use self::results::Results;
 use self::table::TradeOffs;
+pub(crate) use self::trade_off::{Point, envelope, read_off};
 use self::work::work;
 use crate::args::SweepCommand;
 use crate::failure::Failure;
@@ -31,7 +35,8 @@ pub(crate) fn sweep(command: &SweepCommand, output: Output) -> Result<(), Failur
         return preview(&runs, output);
     }
     let directory = command.out.clone().unwrap_or_else(|| usual_directory(&runs));
-    let lines = run_all(&runs, threads(command), &directory, output)?;
+    let print = |line: &Value| if output.json() { output.result(line, "") } else { Ok(()) };
+    let lines = run_all(&runs, threads(command.threads), &directory, print)?;
     let failed: Vec<&Value> = lines.iter().filter(|line| line.get("error").is_some()).collect();
     let trade_offs = TradeOffs::new(&runs, &lines, &command.at, command.violation.as_deref());
     trade_offs.write(&directory)?;
@@ -57,13 +62,13 @@ pub(crate) fn sweep(command: &SweepCommand, output: Output) -> Result<(), Failur
     }
 }
 
-/// Runs what has not ended well before and prints, with `--json`, one line per run in the order of
-/// the grid. Returns the lines of all runs in that order.
+/// Runs what has not ended well before. `show` gets one line per run in the order of the grid, each
+/// as soon as those before it are there. Returns the lines of all runs in that order.
 pub(crate) fn run_all(
     runs: &[Run],
     threads: usize,
     directory: &Path,
-    output: Output,
+    mut show: impl FnMut(&Value) -> Result<(), Failure>,
 ) -> Result<Vec<Value>, Failure> {
     let mut results = Results::open(directory)?;
     let mut lines: Vec<Option<Value>> =
@@ -71,17 +76,15 @@ pub(crate) fn run_all(
     let wanted: BTreeSet<usize> = (0..runs.len()).filter(|&at| lines[at].is_none()).collect();
     let progress = Progress::start("Sweeping");
     progress.steps("Sweeping", wanted.len());
-    let mut printed = 0;
-    let mut print = |lines: &[Option<Value>]| {
-        while let Some(Some(line)) = lines.get(printed) {
-            if output.json() {
-                output.result(line, "")?;
-            }
-            printed += 1;
+    let mut shown = 0;
+    let mut show_ready = |lines: &[Option<Value>]| {
+        while let Some(Some(line)) = lines.get(shown) {
+            show(line)?;
+            shown += 1;
         }
         Ok(())
     };
-    print(&lines)?;
+    show_ready(&lines)?;
     work(
         runs,
         |place| wanted.contains(&place),
@@ -94,7 +97,7 @@ pub(crate) fn run_all(
                 lines[place] = Some(line);
                 progress.step();
             }
-            print(&lines)
+            show_ready(&lines)
         },
     )?;
     drop(progress);
@@ -118,9 +121,10 @@ fn check(command: &SweepCommand) -> Result<(), Failure> {
     }
 }
 
-fn threads(command: &SweepCommand) -> usize {
+/// As many as asked for, or one per core.
+pub(crate) fn threads(asked: Option<usize>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    command.threads.unwrap_or_else(cores)
+    asked.unwrap_or_else(cores)
 }
 
 /// The same for the same grid, so that the same command goes on where it was.
@@ -149,11 +153,11 @@ fn preview(runs: &[Run], output: Output) -> Result<(), Failure> {
 }
 
 /// Puts a file in its place in one step.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     use std::io::Write as _;
 
     let (staged, mut file) = Staged::file(path)?;
-    file.write_all(text.as_bytes()).map_err(|error| Failure::at(path, &error))?;
+    file.write_all(bytes).map_err(|error| Failure::at(path, &error))?;
     drop(file);
     staged.commit()
 }

@@ -1,0 +1,105 @@
+//! Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+use crate::clock::peak_memory_of;
+
+/// Arguments of `methods`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The program; `cargo build --release` makes it beside this one.
+    #[arg(long)]
+    program: Option<PathBuf>,
+    /// Seeds of every method.
+    #[arg(long, default_value_t = 3)]
+    seeds: u32,
+    /// Runs at a time.
+    #[arg(long, default_value_t = 2)]
+    threads: u32,
+}
+
+/// Methods with the settings that they need.
+const METHODS: [(&str, &[&str]); 12] = [
+    ("one-shot", &["--epsilon", "1"]),
+    ("steffle", &["--epsilon", "1"]),
+    ("steffle", &["--mode", "paper", "--epsilon", "1"]),
+    ("steffle-nonprivate", &[]),
+    ("randomised-response", &["--epsilon", "1"]),
+    ("fermi", &[]),
+    ("dp-fermi", &["--epsilon", "1"]),
+    ("pf-ld", &["--epsilon", "1"]),
+    ("fedfdp", &["--epsilon", "1"]),
+    ("reductions", &[]),
+    ("fedavg", &[]),
+    ("erm", &[]),
+];
+
+/// A path of ten.
+const LAMBDAS: &str = "0.2,0.5,1,2,4,7,14,30,80,250";
+
+/// How often a process is asked for its peak memory.
+const POLL: Duration = Duration::from_millis(5);
+
+/// A method that takes longer than this is stopped.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Prints a line per method.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => std::env::current_exe()?.with_file_name("steffle"),
+    };
+    if !program.exists() {
+        let message = format!("{}: not there; run cargo build --release", program.display());
+        return Err(message.into());
+    }
+    println!("{:<28} {:>5} {:>8} {:>8} {:>8}", "method", "runs", "wall s", "runs/s", "peak MB");
+    for (method, settings) in METHODS {
+        let fair = !matches!(method, "fedavg" | "erm");
+        let directory = std::env::temp_dir().join(format!("steffle-bench-{}", std::process::id()));
+        let mut command = Command::new(&program);
+        command.args(["sweep", "--method", method]).args(settings);
+        if fair {
+            command.args(["--lambda", LAMBDAS]);
+        }
+        command
+            .args(["--seeds", &arguments.seeds.to_string()])
+            .args(["--threads", &arguments.threads.to_string()])
+            .arg("--out")
+            .arg(&directory)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let begin = Instant::now();
+        let peak = watch(command.spawn()?, begin);
+        let wall = begin.elapsed().as_secs_f64();
+        let lines = std::fs::read_to_string(directory.join("results.jsonl"));
+        std::fs::remove_dir_all(&directory)?;
+        let runs = lines?.lines().count();
+        let name = [&[method], settings].concat().join(" ");
+        let (peak, speed) = (peak? as f64 / 1e6, runs as f64 / wall);
+        println!("{name:<28} {runs:>5} {wall:>8.2} {speed:>8.1} {peak:>8.0}");
+    }
+    Ok(())
+}
+
+/// Waits for a process and returns the most memory that it ever had, in bytes.
+fn watch(mut child: Child, begin: Instant) -> Result<u64, Box<dyn std::error::Error>> {
+    let mut peak = 0;
+    loop {
+        peak = peak.max(peak_memory_of(&child.id().to_string()).unwrap_or(0));
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(peak),
+            Some(status) => return Err(format!("a sweep ended with {status}").into()),
+            None if begin.elapsed() > LIMIT => {
+                child.kill()?;
+                child.wait()?;
+                return Err("a sweep took longer than ten minutes".into());
+            }
+            None => thread::sleep(POLL),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! An experiment: which runs, and which panels they make.
+
+use serde::Deserialize;
+use toml::Table;
+
+use crate::args::What;
+use crate::commands::sweep::{Run, runs_of};
+use crate::failure::Failure;
+
+/// The experiments, as they stand in the sources.
+const FILES: [(What, &str, &str); 6] = [
+    (What::Figure1, "figure-1", include_str!("../../../../../experiments/figure-1.toml")),
+    (What::Figure2, "figure-2", include_str!("../../../../../experiments/figure-2.toml")),
+    (What::Figure3, "figure-3", include_str!("../../../../../experiments/figure-3.toml")),
+    (What::Figure4, "figure-4", include_str!("../../../../../experiments/figure-4.toml")),
+    (What::Figure5, "figure-5", include_str!("../../../../../experiments/figure-5.toml")),
+    (What::Frontier, "frontier", include_str!("../../../../../experiments/frontier.toml")),
+];
+
+/// An experiment, as its file says it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Experiment {
+    #[serde(skip, default = "unknown")]
+    what: What,
+    /// `figure-3`; the name of the file.
+    #[serde(skip)]
+    pub(super) name: String,
+    pub(super) title: String,
+    /// Excess errors of the table of violation at equal error, in percentage points.
+    pub(super) at: Vec<f64>,
+    /// Settings of all grids.
+    common: Table,
+    /// Grids of runs, as `sweep --grid` takes them.
+    grids: Vec<Table>,
+    pub(super) panels: Vec<Panels>,
+    #[serde(default)]
+    pub(super) published: Vec<PublishedCurve>,
+}
+
+/// A family of panels: one for every combination of values of the settings in `by`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Panels {
+    #[serde(default)]
+    pub(super) by: Vec<String>,
+    /// Only runs with these settings, or that do not have the setting.
+    #[serde(default)]
+    pub(super) only: Table,
+    /// Only these methods; all if empty.
+    #[serde(default)]
+    pub(super) methods: Vec<String>,
+    /// The setting on the horizontal axis; without it, the panel shows trade-offs.
+    pub(super) along: Option<Along>,
+}
+
+/// Violation at one excess error, along a setting.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Along {
+    pub(super) setting: String,
+    pub(super) at: f64,
+    #[serde(default)]
+    pub(super) log: bool,
+}
+
+/// Points that others printed: (test error, violation), as shares.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct PublishedCurve {
+    pub(super) label: String,
+    pub(super) source: String,
+    pub(super) epsilon: Option<f64>,
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+impl Experiment {
+    /// The experiments that `what` needs runs of.
+    pub(super) fn of(what: What) -> Result<Vec<Self>, Failure> {
+        let read = |(own, name, text): &(What, &str, &str)| {
+            let mut experiment: Self = toml::from_str(text)
+                .map_err(|error| Failure::bug(format!("experiments/{name}.toml: {error}")))?;
+            (experiment.what, experiment.name) = (*own, (*name).to_owned());
+            Ok(experiment)
+        };
+        let all = FILES.iter().filter(|(own, ..)| wanted(what, *own)).map(read);
+        all.collect::<Result<Vec<_>, _>>()
+    }
+
+    /// Whether the paper's average reductions are over it.
+    pub(super) fn is_averaged(&self) -> bool {
+        AVERAGED.contains(&self.what)
+    }
+
+    /// The data set of all its runs.
+    pub(super) fn data(&self) -> &str {
+        self.common.get("data").and_then(toml::Value::as_str).unwrap_or_default()
+    }
+
+    /// Its runs. `quick` leaves out most lambdas.
+    pub(super) fn runs(
+        &self,
+        seeds: &str,
+        quick: bool,
+        path: Option<&str>,
+    ) -> Result<Vec<Run>, Failure> {
+        let mut runs = Vec::new();
+        for grid in &self.grids {
+            let mut settings = self.common.clone();
+            settings.extend(grid.clone());
+            settings.extend(path.map(|path| ("path".to_owned(), path.into())));
+            if let (true, Some(toml::Value::Array(lambdas))) = (quick, settings.get_mut("lambda")) {
+                thin(lambdas);
+            }
+            let own = runs_of(&settings, seeds).map_err(|failure| {
+                let message = format!("experiment {}: {}", self.name, failure.message);
+                Failure { message, ..failure }
+            })?;
+            runs.extend(own);
+        }
+        Ok(runs)
+    }
+}
+
+/// Until the name of the file says it.
+fn unknown() -> What {
+    What::All
+}
+
+/// The paper's averages are over the figures that compare methods.
+const AVERAGED: [What; 4] = [What::Figure1, What::Figure3, What::Figure4, What::Figure5];
+
+fn wanted(what: What, own: What) -> bool {
+    match what {
+        What::All => true,
+        What::Headline => AVERAGED.contains(&own),
+        one => one == own,
+    }
+}
+
+/// Keeps every fourth value, and the last.
+fn thin(values: &mut Vec<toml::Value>) {
+    let last = values.len().saturating_sub(1);
+    let mut place = 0;
+    values.retain(|_| {
+        place += 1;
+        (place - 1) % 4 == 1 || place - 1 == last
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_is_understood_and_has_runs_and_panels() {
+        for experiment in Experiment::of(What::All).unwrap() {
+            let path = (experiment.data() == "retired-adult").then_some("retired.csv");
+            let whole = experiment.runs("2", false, path).unwrap();
+            let quick = experiment.runs("1", true, path).unwrap();
+            assert!(!experiment.panels.is_empty() && !quick.is_empty(), "{}", experiment.name);
+            assert!(quick.len() * 4 < whole.len(), "{}", experiment.name);
+        }
+    }
+
+    #[test]
+    fn quick_keeps_the_last_value_and_some_between() {
+        let mut values: Vec<toml::Value> = (0..10).map(toml::Value::Integer).collect();
+        thin(&mut values);
+        let kept: Vec<i64> = values.iter().filter_map(toml::Value::as_integer).collect();
+        assert_eq!(kept, [1, 5, 9]);
+    }
+}

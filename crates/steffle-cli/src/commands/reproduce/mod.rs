@@ -1,0 +1,200 @@
+//! `steffle reproduce`: the paper's experiments, run again and reported.
+
+mod experiment;
+mod flat;
+mod headline;
+mod names;
+mod output;
+mod panels;
+mod theory;
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use steffle_report::Study;
+
+use self::experiment::Experiment;
+use self::headline::{OfNotion, headline};
+use self::output::{present, write_all};
+use self::panels::{Ended, Series, panels};
+use self::theory::theory;
+use super::sweep::{Run, run_all, seeds, threads};
+use crate::args::{ReproduceCommand, What};
+use crate::failure::Failure;
+use crate::ui::Output;
+
+/// Where default directories are.
+const DIRECTORY: &str = "reproduced";
+
+/// The data that only a user can supply.
+const RETIRED: &str = "retired-adult";
+
+pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<(), Failure> {
+    let given = command.seeds.clone();
+    let asked = given.unwrap_or_else(|| if command.quick { "2" } else { "15" }.to_owned());
+    let seeds = seeds(&asked)?;
+    let (experiments, absent) = available(command)?;
+    let directory = command.out.clone().unwrap_or_else(|| usual_directory(command));
+    let with_theory = matches!(command.what, What::Theory | What::All);
+    if with_theory && seeds.len() < 2 {
+        let message = format!("--seeds {asked} is refused: intervals need 2 seeds or more");
+        return Err(Failure::usage("config::seeds", message));
+    }
+
+    let mut runs: Vec<Run> = Vec::new();
+    let mut places: Vec<Vec<usize>> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for experiment in &experiments {
+        let path = command.retired_adult.as_deref().filter(|_| experiment.data() == RETIRED);
+        let path = path.map(|path| path.to_string_lossy());
+        let own = experiment.runs(&asked, command.quick, path.as_deref())?;
+        // A run that two figures show is run once.
+        let place = |run: Run| {
+            *known.entry(run.key().to_string()).or_insert_with(|| {
+                runs.push(run);
+                runs.len() - 1
+            })
+        };
+        places.push(own.into_iter().map(place).collect());
+    }
+    let threads = threads(command.threads);
+    let lines = run_all(&runs, threads, &directory, |_| Ok(()))?;
+
+    let mut study = Study {
+        title: title(command),
+        command: command_line(command, &asked),
+        versions: vec![format!("steffle {}", env!("CARGO_PKG_VERSION"))],
+        date: today(),
+        machine: format!(
+            "{} {}, {threads} runs at a time",
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        ),
+        seeds: seeds.iter().filter_map(|seed| seed.parse().ok()).collect(),
+        notes: absent,
+        ..Study::default()
+    };
+    let mut made: Vec<(String, Vec<Series>)> = Vec::new();
+    for (experiment, places) in experiments.iter().zip(&places) {
+        let ended: Vec<Ended<'_>> =
+            places.iter().map(|&place| Ended::new(&runs[place], &lines[place])).collect();
+        for (panel, series) in panels(experiment, &ended) {
+            if experiment.is_averaged() {
+                made.push((panel.notion.clone(), series));
+            }
+            study.panels.push(panel);
+        }
+    }
+    if matches!(command.what, What::Headline | What::All) {
+        study.tables.push(averages(&made));
+    }
+    if with_theory {
+        let numbers: Vec<u64> = study.seeds.clone();
+        let (panels, slopes) = theory(&numbers, command.quick)?;
+        study.panels.extend(panels);
+        study.tables.push(slopes);
+    }
+    note_failures(&mut study, &lines);
+    write_all(&directory, &study, &lines)?;
+    present(&study, &directory, output)
+}
+
+/// The experiments whose data is there, and a sentence about each that is absent.
+fn available(command: &ReproduceCommand) -> Result<(Vec<Experiment>, Vec<String>), Failure> {
+    let all = Experiment::of(command.what)?;
+    let (there, missing): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|own| own.data() != RETIRED || command.retired_adult.is_some());
+    if command.what == What::Figure4 && there.is_empty() {
+        let message = "figure-4 needs the Retired Adult data, which steffle may not distribute";
+        return Err(Failure::usage("reproduce::data", message)
+            .help("name the file: --retired-adult FILE; docs/DATA.md says where to get it"));
+    }
+    let sentence = |own: &Experiment| {
+        format!(
+            "{} ({}) is absent: its data is not part of steffle; add --retired-adult FILE.",
+            own.name, own.title
+        )
+    };
+    Ok((there, missing.iter().map(sentence).collect()))
+}
+
+/// The headline, from panels sorted by notion.
+fn averages(made: &[(String, Vec<Series>)]) -> steffle_report::Table {
+    let mut notions: Vec<OfNotion<'_>> = Vec::new();
+    for (notion, series) in made {
+        match notions.iter_mut().find(|(own, _)| own == notion) {
+            Some((_, panels)) => panels.push(series),
+            None => notions.push((notion, vec![series])),
+        }
+    }
+    headline(&notions)
+}
+
+/// A run that failed is not hidden behind the curves of the others.
+fn note_failures(study: &mut Study, lines: &[Value]) {
+    let failed: Vec<&Value> = lines.iter().filter(|line| line.get("error").is_some()).collect();
+    if let Some(first) = failed.first() {
+        study.notes.push(format!(
+            "{} of {} runs failed and are missing from the curves; the first: {}",
+            failed.len(),
+            lines.len(),
+            first["error"]["message"].as_str().unwrap_or_default()
+        ));
+    }
+}
+
+fn usual_directory(command: &ReproduceCommand) -> PathBuf {
+    let quick = if command.quick { "-quick" } else { "" };
+    Path::new(DIRECTORY).join(format!("{}{quick}", word(command.what)))
+}
+
+fn title(command: &ReproduceCommand) -> String {
+    let quick = if command.quick { " (quick: few seeds, few lambdas)" } else { "" };
+    format!("SteFFLe reproduced: {}{quick}", word(command.what))
+}
+
+fn command_line(command: &ReproduceCommand, seeds: &str) -> String {
+    let quick = if command.quick { " --quick" } else { "" };
+    let retired = command.retired_adult.as_ref();
+    let retired = retired.map_or_else(String::new, |_| " --retired-adult FILE".to_owned());
+    format!("steffle reproduce {}{quick} --seeds {seeds}{retired}", word(command.what))
+}
+
+/// The word that was typed.
+fn word(what: What) -> String {
+    use clap::ValueEnum as _;
+
+    what.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Year, month and day in the proleptic Gregorian calendar (days since the epoch, by the rule of
+/// 400 years of 146,097 days that begin on the first of March).
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    date(seconds / 86_400)
+}
+
+fn date(days: u64) -> String {
+    let since_march = days + 719_468;
+    let (era, day) = (since_march / 146_097, since_march % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year + 400 * era + next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_dates() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(11_016), "2000-02-29");
+        assert_eq!(date(11_017), "2000-03-01");
+        assert_eq!(date(20_772), "2026-11-15");
+    }
+}

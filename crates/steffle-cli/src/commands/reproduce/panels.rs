@@ -1,0 +1,369 @@
+//! From the runs of an experiment to its panels.
+
+use serde_json::{Map, Value, json};
+use steffle_report::{Curve, EqualError, Kind, Panel, Point, Published, Reached};
+
+use super::experiment::{Along, Experiment, Panels};
+use super::names::{label, promise};
+use crate::commands::sweep::{Collected, Run, gap_of};
+use crate::config::Method;
+
+/// A run that has ended.
+pub(super) struct Ended<'a> {
+    run: &'a Run,
+    line: &'a Value,
+    /// The settings that its method has.
+    settings: Map<String, Value>,
+}
+
+/// One method in one panel, before it is drawn.
+pub(super) struct Series {
+    pub(super) method: Method,
+    pub(super) label: String,
+    /// Values of the setting on the axis, with what was measured there. A method that does not have
+    /// the setting has one without a value, as has every method in a panel of trade-offs.
+    stations: Vec<(Option<f64>, Collected)>,
+    epsilon: Option<f64>,
+    privacy: steffle_report::Privacy,
+    settings: Map<String, Value>,
+}
+
+/// What does not tell one curve from another: the points of a curve, what follows from lambda (the
+/// ascent's step) or from the data, and where the data is.
+const NOT_A_CURVE: [&str; 5] = ["seed", "lambda", "lr-dual", "delta", "path"];
+
+impl<'a> Ended<'a> {
+    /// A run with its line.
+    pub(super) fn new(run: &'a Run, line: &'a Value) -> Self {
+        let mut settings = match run.key() {
+            Value::Object(settings) => settings,
+            _ => Map::new(),
+        };
+        // Where a setting has no meaning for a method, the run belongs to all of its values.
+        settings.retain(|key, _| run.config.method.takes(key));
+        Self { run, line, settings }
+    }
+
+    /// Whether it has this value or one of these values, or no such setting.
+    fn admits(&self, key: &str, value: &Value) -> bool {
+        let one = |own: &Value| match value {
+            Value::Array(values) => values.iter().any(|value| same(own, value)),
+            value => same(own, value),
+        };
+        self.settings.get(key).is_none_or(one)
+    }
+}
+
+impl Series {
+    /// What a curve of trade-offs was made of.
+    pub(super) fn collected(&self) -> Option<&Collected> {
+        self.stations.first().map(|(_, collected)| collected)
+    }
+}
+
+/// All panels of an experiment with what they were made of.
+pub(super) fn panels(experiment: &Experiment, ended: &[Ended<'_>]) -> Vec<(Panel, Vec<Series>)> {
+    let mut panels = Vec::new();
+    for plan in &experiment.panels {
+        let own = |ended: &&Ended<'_>| {
+            let named = plan.methods.is_empty()
+                || plan.methods.contains(&ended.run.config.method.to_string());
+            named && plan.only.iter().all(|(key, value)| ended.admits(key, &json!(value)))
+        };
+        let own: Vec<&Ended<'_>> = ended.iter().filter(own).collect();
+        for facets in combinations(&plan.by, &own) {
+            let inside =
+                |ended: &&&Ended<'_>| facets.iter().all(|(key, value)| ended.admits(key, value));
+            let inside: Vec<&Ended<'_>> = own.iter().filter(inside).copied().collect();
+            panels.push(panel(experiment, plan, &facets, &inside));
+        }
+    }
+    panels
+}
+
+/// Every combination of the values that the runs have for some settings.
+fn combinations(keys: &[String], runs: &[&Ended<'_>]) -> Vec<Vec<(String, Value)>> {
+    let mut all = vec![Vec::new()];
+    for key in keys {
+        let mut values: Vec<Value> = Vec::new();
+        for value in runs.iter().filter_map(|ended| ended.settings.get(key)) {
+            if !values.iter().any(|own| same(own, value)) {
+                values.push(value.clone());
+            }
+        }
+        let extended = all.iter().flat_map(|facets: &Vec<(String, Value)>| {
+            values.iter().map(|value| {
+                let mut facets = facets.clone();
+                facets.push((key.clone(), value.clone()));
+                facets
+            })
+        });
+        all = extended.collect();
+    }
+    all
+}
+
+fn panel(
+    experiment: &Experiment,
+    plan: &Panels,
+    facets: &[(String, Value)],
+    runs: &[&Ended<'_>],
+) -> (Panel, Vec<Series>) {
+    let series = series(plan, facets, runs);
+    let facet = |wanted: &str| {
+        let fixed = plan.only.get(wanted).map(|value| json!(value));
+        let own = facets.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.clone());
+        own.or(fixed).and_then(|value| value.as_f64())
+    };
+    let words: Vec<String> =
+        facets.iter().map(|(key, value)| format!("{} {}", short(key), bare(value))).collect();
+    let mut id = experiment.name.clone();
+    if let Some(Along { setting, at, .. }) = &plan.along {
+        id += &format!("-along-{setting}-at-{at}");
+    }
+    for (key, value) in facets {
+        id += &format!("-{}-{}", short(key), bare(value));
+    }
+    let first = runs.first().map(|ended| &ended.run.config);
+    let notion = first.map(|config| config.notion.to_string().replace('-', " "));
+    let gap = first.map_or("", |config| gap_of(&config.notion)).replace('-', " ");
+    let seeds = series.iter().filter_map(Series::collected).map(Collected::seeds).max();
+    let epsilon = facet("epsilon");
+    let (kind, x_label, y_label, along) = match &plan.along {
+        None => (
+            Kind::TradeOff,
+            "test error (%)".to_owned(),
+            format!("{gap} gap (percentage points)"),
+            String::new(),
+        ),
+        Some(Along { setting, at, log }) => (
+            Kind::Line { x_log: *log, y_log: false },
+            named(setting).to_owned(),
+            format!("{gap} gap (percentage points) at +{at} points of error"),
+            format!(" along {}", named(setting)),
+        ),
+    };
+    let caption = format!(
+        "Means over {} seeds, each a new split, new silos and new noise; bars are one standard \
+         error over seeds.{}",
+        seeds.unwrap_or(0),
+        match &plan.along {
+            None => " One point per lambda.".to_owned(),
+            Some(Along { at, .. }) => format!(
+                " Read off the lower envelope over lambda at {at} points of test error above the \
+                 unconstrained model."
+            ),
+        }
+    );
+    let mut axis: Vec<f64> =
+        series.iter().flat_map(|own| &own.stations).filter_map(|(station, _)| *station).collect();
+    axis.sort_by(f64::total_cmp);
+    axis.dedup();
+    let published = if plan.along.is_some() { Vec::new() } else { published(experiment, epsilon) };
+    let separator = if words.is_empty() { "" } else { ": " };
+    let panel = Panel {
+        id,
+        figure: experiment.name.clone(),
+        title: format!("{}{along}{separator}{}", experiment.title, words.join(", ")),
+        data: experiment.data().to_owned(),
+        notion: notion.unwrap_or_default(),
+        epsilon,
+        heterogeneity: facet("heterogeneity"),
+        silos: facet("silos").map(|silos| silos as usize),
+        kind,
+        x_label,
+        y_label,
+        curves: series.iter().map(|own| curve(own, plan.along.as_ref(), &axis)).collect(),
+        published,
+        x_limit: limit(plan, experiment, &series),
+        y_limit: None,
+        equal_error: match plan.along {
+            None => series.iter().map(|own| equal_error(own, &experiment.at)).collect(),
+            Some(_) => Vec::new(),
+        },
+        caption,
+    };
+    (panel, series)
+}
+
+/// Sorts the runs of a panel into curves, in the order in which they come.
+fn series(plan: &Panels, facets: &[(String, Value)], runs: &[&Ended<'_>]) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for ended in runs {
+        let Ended { run, line, settings } = ended;
+        let mut settings = settings.clone();
+        let along = plan.along.as_ref().map(|along| along.setting.as_str());
+        let station = along.and_then(|key| settings.get(key)).and_then(Value::as_f64);
+        settings.retain(|key, _| {
+            !NOT_A_CURVE.contains(&key.as_str())
+                && along != Some(key.as_str())
+                && !facets.iter().any(|(facet, _)| facet == key)
+        });
+        let place = all.iter().position(|own| own.settings == settings);
+        let place = place.unwrap_or_else(|| {
+            all.push(Series {
+                method: run.config.method,
+                label: label(run.config.method, run.config.mode).to_owned(),
+                stations: Vec::new(),
+                epsilon: ended.settings.get("epsilon").and_then(Value::as_f64),
+                privacy: promise(run.config.method, &line["privacy"]),
+                settings,
+            });
+            all.len() - 1
+        });
+        let stations = &mut all[place].stations;
+        let at = stations.iter().position(|(own, _)| *own == station);
+        let at = at.unwrap_or_else(|| {
+            stations.push((station, Collected::new(gap_of(&run.config.notion))));
+            stations.len() - 1
+        });
+        stations[at].1.add(&run.config, line);
+    }
+    tell_apart(&mut all);
+    all
+}
+
+/// Says what tells curves of one name from each other.
+fn tell_apart(all: &mut [Series]) {
+    let extras: Vec<String> = all
+        .iter()
+        .map(|own| {
+            let twins = || all.iter().filter(|other| other.label == own.label);
+            let differs = |key: &&String| {
+                twins().any(|other| other.settings.get(*key) != own.settings.get(*key))
+            };
+            let mut told = String::new();
+            for key in own.settings.keys().filter(differs) {
+                told += &format!(", {} {}", short(key), bare(&own.settings[key]));
+            }
+            told
+        })
+        .collect();
+    all.iter_mut().zip(extras).for_each(|(own, extra)| own.label += &extra);
+}
+
+/// `axis` has all values of the setting on the horizontal axis: a method without the setting is
+/// the same at all of them.
+fn curve(series: &Series, along: Option<&Along>, axis: &[f64]) -> Curve {
+    let Series { method, label, stations, epsilon, privacy, .. } = series;
+    let mut points: Vec<Point> = match along {
+        None => stations.first().map_or_else(Vec::new, |(_, collected)| trade_off(collected)),
+        Some(Along { at, .. }) => {
+            let station = |(station, collected): &(Option<f64>, Collected)| {
+                let reached = collected.curve().at(*at);
+                let point = |x: f64| Point {
+                    x,
+                    x_error: None,
+                    y: reached.violation.unwrap_or(f64::NAN),
+                    y_error: reached.standard_error,
+                    lambda: None,
+                    seeds: collected.seeds(),
+                };
+                let places = station.map_or_else(|| axis.to_vec(), |place| vec![place]);
+                let points: Vec<Point> = places.into_iter().map(point).collect();
+                // Where no point of the method has so little error, there is nothing to draw.
+                if reached.violation.is_some() { points } else { Vec::new() }
+            };
+            stations.iter().flat_map(station).collect()
+        }
+    };
+    if along.is_some() {
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    Curve {
+        method: method.to_string(),
+        label: label.clone(),
+        epsilon: *epsilon,
+        privacy: privacy.clone(),
+        points,
+        fit: None,
+    }
+}
+
+/// A point per lambda, by rising lambda.
+fn trade_off(collected: &Collected) -> Vec<Point> {
+    let mut lambdas: Vec<f64> = collected.complete().collect();
+    lambdas.sort_by(f64::total_cmp);
+    let point = |&lambda: &f64| {
+        let (error, violation) = collected.means(lambda)?;
+        Some(Point {
+            x: error.value,
+            x_error: error.standard_error,
+            y: violation.value,
+            y_error: violation.standard_error,
+            lambda: Some(lambda),
+            seeds: collected.seeds(),
+        })
+    };
+    lambdas.iter().filter_map(point).collect()
+}
+
+fn equal_error(series: &Series, at: &[f64]) -> EqualError {
+    let curve = series.collected().map(Collected::curve).unwrap_or_default();
+    let reached = |&excess: &f64| {
+        let own = curve.at(excess);
+        Reached { excess, violation: own.violation, standard_error: own.standard_error }
+    };
+    EqualError {
+        method: series.method.to_string(),
+        label: series.label.clone(),
+        epsilon: series.epsilon,
+        at: at.iter().map(reached).collect(),
+    }
+}
+
+/// Twice as much excess error as the table goes: what lies beyond is of no use to anybody and would
+/// squeeze the rest.
+fn limit(plan: &Panels, experiment: &Experiment, series: &[Series]) -> Option<f64> {
+    let least = series.iter().filter_map(|own| own.collected()?.unconstrained_error());
+    let most = experiment.at.iter().copied().fold(0.0, f64::max);
+    let least = least.reduce(f64::min).filter(|_| plan.along.is_none())?;
+    Some(least + 2.0 * most)
+}
+
+/// What others printed for the epsilon of the panel, in percent.
+fn published(experiment: &Experiment, epsilon: Option<f64>) -> Vec<Published> {
+    let fits = |own: Option<f64>| own.is_none() || epsilon.is_none() || own == epsilon;
+    let curves = experiment.published.iter().filter(|own| fits(own.epsilon));
+    let points = curves.flat_map(|own| {
+        own.points.iter().map(|&(error, gap)| Published {
+            label: own.label.clone(),
+            source: own.source.clone(),
+            epsilon: own.epsilon,
+            x: 100.0 * error,
+            y: 100.0 * gap,
+        })
+    });
+    points.collect()
+}
+
+/// A setting in a few letters.
+fn short(key: &str) -> &str {
+    if key == "heterogeneity" { "h" } else { key }
+}
+
+/// A setting on an axis.
+fn named(key: &str) -> &str {
+    match key {
+        "heterogeneity" => "heterogeneity h",
+        "silos" => "silos N",
+        other => other,
+    }
+}
+
+/// A value without quotes, and whole numbers without a point.
+fn bare(value: &Value) -> String {
+    match (value, value.as_f64()) {
+        (Value::String(word), _) => word.clone(),
+        (_, Some(number)) => number.to_string(),
+        (other, None) => other.to_string(),
+    }
+}
+
+/// Whether two values are the same number or the same word.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => a == b,
+    }
+}
