@@ -121,7 +121,7 @@ impl<'a> Sheet<'a> {
             let x = self.x.pixel(value);
             items.push(Item::line([(x, top), (x, bottom)], grid));
             let half = font.width(&words, TICK) / 2.0;
-            if x - half > free {
+            if x - half > free && x + half < right + RIGHT {
                 free = x + half + 4.0;
                 items.push(Item::words(
                     words,
