@@ -221,9 +221,9 @@ impl TrainConfig {
                 (_, ServerKind::LagrangianDual) if batches => {
                     BatchSize::Records(PF_LD_BATCH.min(smallest) as u32)
                 }
-                (Mode::None, ServerKind::LagrangianDual) => BatchSize::All,
                 (Mode::Poisson, _) => BatchSize::Records(USUAL_BATCH.min(smallest) as u32),
-                (Mode::Exact, _) | (Mode::None, ServerKind::Improved) => BatchSize::All,
+                (Mode::Exact, _)
+                | (Mode::None, ServerKind::Improved | ServerKind::LagrangianDual) => BatchSize::All,
                 (Mode::Paper, _) | (Mode::None, ServerKind::Plain) => usual,
             };
             let batch = *descent.batch.get_or_insert(usual);

@@ -62,42 +62,45 @@ pub fn reductions(
     let mut game = Game::new(curator, bound);
     let mut learner = Learner { curator, tolerance, theta: public.theta.clone(), evaluations: 0 };
     let mut responses = 0;
-    let mut best: Option<(f64, Reduced)> = None;
-    let mut last: Option<(Vec<f64>, Played)> = None;
+    // No multipliers yet: the unconstrained model is the best response.
+    let mut played = learner.play();
+    let mut best = Best::new(bound, &played, &learner.theta);
+    let mut multipliers = game.multipliers();
+    let mut answered = multipliers.clone();
     for _ in 0..STEPS {
-        let multipliers = game.multipliers();
-        let moved = |old: &[f64]| {
-            let pairs = old.iter().zip(&multipliers);
-            pairs.map(|(old, new)| (old - new).abs()).fold(0.0, f64::max) > SAME * bound
-        };
-        let played = match &last {
-            Some((old, played)) if !moved(old) => played.clone(),
-            _ => {
-                responses += 1;
-                learner.respond(&multipliers, &public.curvature);
-                learner.play()
-            }
-        };
-        let value = played.error + bound * played.violation();
-        if best.as_ref().is_none_or(|(least, _)| value < *least) {
-            let (error, violation) = (played.error, played.violation());
-            let theta = learner.theta.clone();
-            best = Some((value, Reduced { theta, error, violation, evaluations: 0, responses: 0 }));
-        }
         game.learn(&multipliers, &played);
-        last = Some((multipliers, played));
-        let least = best.as_ref().map_or(f64::INFINITY, |(least, _)| *least);
-        if game.gain() <= GAIN || observe(responses, least).is_break() {
+        if game.gain() <= GAIN || observe(responses, best.value).is_break() {
             break;
         }
-    }
-    let evaluations = learner.evaluations;
-    match best {
-        Some((_, reduced)) => Reduced { evaluations, responses, ..reduced },
-        None => {
-            let theta = learner.theta;
-            Reduced { theta, error: 1.0, violation: 1.0, evaluations, responses }
+        multipliers = game.multipliers();
+        let moves = answered.iter().zip(&multipliers).map(|(old, new)| (old - new).abs());
+        if moves.fold(0.0, f64::max) > SAME * bound {
+            responses += 1;
+            answered.clone_from(&multipliers);
+            learner.respond(&multipliers, &public.curvature);
+            played = learner.play();
+            let found = Best::new(bound, &played, &learner.theta);
+            if found.value < best.value {
+                best = found;
+            }
         }
+    }
+    let Best { theta, error, violation, .. } = best;
+    Reduced { theta, error, violation, evaluations: learner.evaluations, responses }
+}
+
+/// A classifier and its `error + B max |v|`.
+struct Best {
+    value: f64,
+    theta: Vec<f64>,
+    error: f64,
+    violation: f64,
+}
+
+impl Best {
+    fn new(bound: f64, played: &Played, theta: &[f64]) -> Self {
+        let (error, violation) = (played.error, played.violation());
+        Self { value: error + bound * violation, theta: theta.to_vec(), error, violation }
     }
 }
 

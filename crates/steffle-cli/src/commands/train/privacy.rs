@@ -120,9 +120,10 @@ pub(crate) fn privacy(
         0 | 1 => String::new(),
         rows => format!(" Its noise hides one row, and one unit has up to {rows} rows here."),
     };
-    let whose = match config.method.central() {
-        true => "the sensitive attribute against everyone but a trusted curator",
-        false => "each silo's sensitive attribute",
+    let whose = if config.method.central() {
+        "the sensitive attribute against everyone but a trusted curator"
+    } else {
+        "each silo's sensitive attribute"
     };
     let statement = format!(
         "The guarantee does not hold: Theorem 3.2 claims epsilon {epsilon} at delta {delta:.1e} \
