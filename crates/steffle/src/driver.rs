@@ -414,9 +414,10 @@ fn colocated_round(
     question: &Question,
 ) -> Result<Aggregate, DriverError> {
     let courier = Courier { agreement, round };
+    // All silos get the same bytes, so that they are decoded once for all.
     let bytes = courier.question(Leg::Records, question);
+    let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
     let answer = |(at, silo): (usize, &mut Silo)| {
-        let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
         let mut noise = source(agreement, at, round)?;
         let (public, private) = silo
             .answer(&question, round, &mut noise)

@@ -4,7 +4,7 @@
 ///
 /// An addition to a row that was just written waits for the write, and neighbouring records
 /// mostly hit the same few rows. Small tables of two columns, the usual case, are therefore kept
-/// in four copies that are used in turn.
+/// in eight copies that are used in turn.
 pub(super) fn add_by_slot(slots: &[u32], values: &[f64], columns: usize, table: &mut [f64]) {
     let first = slots.first().copied().unwrap_or(0);
     // Counted, several at a time; a search would stop early and look at each.
@@ -26,26 +26,25 @@ pub(super) fn add_by_slot(slots: &[u32], values: &[f64], columns: usize, table: 
 
 /// For a table of at most `SIZE` rows of two.
 fn add_in_turn<const SIZE: usize>(slots: &[u32], values: &[f64], table: &mut [f64]) {
-    let mut copies = [[[0.0; 2]; SIZE]; 4];
+    let mut copies = [[[0.0; 2]; SIZE]; 8];
     let mut add = |copy: usize, slot: u32, values: &[f64]| {
         let row = &mut copies[copy][slot as usize % SIZE];
         row[0] += values[0];
         row[1] += values[1];
     };
-    let (fours, rest) = slots.as_chunks::<4>();
-    let (value_fours, value_rest) = values.as_chunks::<8>();
-    for (slots, values) in fours.iter().zip(value_fours) {
-        for copy in 0..4 {
+    let (eights, rest) = slots.as_chunks::<8>();
+    let (value_eights, value_rest) = values.as_chunks::<16>();
+    for (slots, values) in eights.iter().zip(value_eights) {
+        for copy in 0..8 {
             add(copy, slots[copy], &values[2 * copy..2 * copy + 2]);
         }
     }
-    for (&slot, values) in rest.iter().zip(value_rest.chunks_exact(2)) {
-        add(0, slot, values);
+    for (copy, (&slot, values)) in rest.iter().zip(value_rest.chunks_exact(2)).enumerate() {
+        add(copy, slot, values);
     }
-    let [a, b, c, d] = &copies;
     for (slot, row) in table.chunks_exact_mut(2).enumerate() {
         for (column, sum) in row.iter_mut().enumerate() {
-            *sum += (a[slot][column] + b[slot][column]) + (c[slot][column] + d[slot][column]);
+            *sum += copies.iter().map(|copy| copy[slot][column]).sum::<f64>();
         }
     }
 }

@@ -128,7 +128,8 @@ impl Question {
             Form::Clipped { limit } => limit,
         };
         // All are looked at, several at a time; `all` would stop at the first and look at each.
-        let finite = |numbers: &[f64]| numbers.iter().fold(true, |all, x| all & x.is_finite());
+        let finite =
+            |numbers: &[f64]| numbers.iter().map(|x| u64::from(!x.is_finite())).sum::<u64>() == 0;
         let cell = |cell: &CellQuestion| finite(&cell.combinations) && finite(&cell.quadratic);
         if !(finite(&self.theta) && self.cells.iter().all(cell) && limit.is_finite()) {
             return Err(QuestionError::NotFinite);

@@ -288,7 +288,6 @@ impl AttributesDivision {
         let classes = self.attributes.classes();
         let Selection { own, slots, by_slot, coefficients, scores: rounded, hidden, announced } =
             selection;
-        slots.clear();
         match who {
             Who::Positions(positions) => {
                 kernel::pick(classes, positions, own);
@@ -300,6 +299,7 @@ impl AttributesDivision {
                 }
             }
             Who::Ids(ids) => {
+                slots.clear();
                 slots.extend(cells.iter().zip(ids).map(|(&cell, id)| {
                     let held = self.positions.get(id).map(|&at| classes[at as usize]);
                     held.map_or(combinations.no_slot(), |class| combinations.slot(cell, class))
