@@ -1,6 +1,6 @@
 //! The pullback `J' c` of records in factored form, and the sum of many of them.
 
-use super::kernel::{self, vector};
+use super::kernel;
 use super::{Block, Classifier};
 use crate::record::Rows;
 
@@ -78,10 +78,11 @@ impl<'a> Factor<'a> {
     }
 
     /// Adds `sum_i v_i x (a_i, 1)` to `sums`, where `v` is `[record][output]`.
-    fn scatter(&self, coefficients: &[f64], sums: &mut [f64], spare: &mut [f64]) {
+    fn scatter(&self, coefficients: &[f64], sums: &mut [f64], spare: &mut Vec<f64>) {
         let width = self.block.outputs;
         match self.inputs {
             Inputs::Rows(rows) if width == 1 => {
+                spare.resize(sums.len(), 0.0);
                 kernel::add_all(rows, coefficients, sums, spare);
             }
             Inputs::Rows(rows) => {
@@ -107,8 +108,6 @@ impl<'a> Factor<'a> {
 #[derive(Debug, Default)]
 pub struct Coefficients {
     layers: Vec<Vec<f64>>,
-    /// `|(x, 1)|^2` of the records, side by side.
-    squared_inputs: Vec<f64>,
     scratch: kernel::Pairs,
 }
 
@@ -125,6 +124,13 @@ impl Coefficients {
         limit: Option<f64>,
     ) {
         self.layers.resize_with(factors.len(), Vec::new);
+        if let ([factor], [layer], Some(limit)) = (factors, &mut self.layers[..], limit)
+            && let (Inputs::Rows(rows), 1, 2) = (factor.inputs, factor.block.outputs, columns)
+        {
+            // The logistic model: all that a record needs is met in one visit.
+            let (slopes, pairs) = (factor.slopes.as_chunks().0, combinations.as_chunks().0);
+            return kernel::combine_clipped(rows, slots, slopes, (pairs, limit), layer);
+        }
         for (layer, factor) in self.layers.iter_mut().zip(factors) {
             factor.combine_all(slots, combinations, columns, layer);
         }
@@ -155,15 +161,6 @@ impl Coefficients {
     }
 
     fn clip(&mut self, factors: &[Factor<'_>], records: usize, limit: f64) {
-        if let (
-            [Factor { block: Block { outputs: 1, .. }, inputs: Inputs::Rows(rows), .. }],
-            [layer],
-        ) = (factors, &mut self.layers[..])
-        {
-            kernel::squared_norms(rows, &mut self.squared_inputs);
-            vector::clip_in_place(layer, &self.squared_inputs, limit);
-            return;
-        }
         for record in 0..records {
             let mut squared = 0.0;
             for (layer, factor) in self.layers.iter().zip(factors) {
@@ -202,7 +199,8 @@ pub struct Gradient {
     sums: Vec<f64>,
     /// Where the first layer ends, and the size of that slot.
     first: (usize, usize),
-    /// The second half of the first layer's sum, where that layer has one output.
+    /// The second half of the first layer's sum, where that layer has one output and rows were
+    /// added alone.
     spare: Vec<f64>,
 }
 
@@ -216,8 +214,7 @@ impl Gradient {
     pub fn of_blocks(blocks: &[Block]) -> Self {
         let parameters: usize = blocks.iter().map(Block::parameters).sum();
         let first = blocks.first().map_or((0, 0), |block| (block.parameters(), block.outputs));
-        let spare = if first.1 == 1 { first.0 + 1 } else { 0 };
-        Self { sums: kernel::zeros(parameters + first.1), first, spare: kernel::zeros(spare) }
+        Self { sums: kernel::zeros(parameters + first.1), first, spare: Vec::new() }
     }
 
     /// Adds the pullbacks of a chunk whose factors have one column, with combination 1.
@@ -249,8 +246,8 @@ impl Gradient {
             && factor.block.outputs == 1
             && rows.layout().padded() <= 2 * rows.len()
         {
-            let first = (other.slopes, &mut into.sums[..], &mut into.spare[..]);
-            let second = (&layer[..], &mut self.sums[..], &mut self.spare[..]);
+            let first = (other.slopes, &mut into.sums[..]);
+            let second = (&layer[..], &mut self.sums[..]);
             kernel::add_both(rows, first, second, &mut coefficients.scratch);
         } else {
             into.add_plain(others);
@@ -274,12 +271,13 @@ impl Gradient {
     /// Back to zero.
     pub fn clear(&mut self) {
         self.sums.fill(0.0);
-        self.spare.fill(0.0);
+        self.spare.clear();
     }
 
     /// Adds another sum of the same shape.
     pub fn merge(&mut self, other: &Self) {
         self.sums.iter_mut().zip(&other.sums).for_each(|(mine, theirs)| *mine += theirs);
+        self.spare.resize(self.spare.len().max(other.spare.len()), 0.0);
         self.spare.iter_mut().zip(&other.spare).for_each(|(mine, theirs)| *mine += theirs);
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::kernel::{as_numbers, gather};
+use crate::model::kernel::{as_numbers, fetch, gather};
 
 /// Numbers of a row are rounded to multiples of this: 1/4096 of a standard deviation. Then a row
 /// times an integer coefficient is an integer number of grid steps, and sums of such products are
@@ -41,6 +41,13 @@ impl Layout {
     /// Weights plus the slot that absent levels point at.
     pub const fn padded(self) -> usize {
         self.features + 2
+    }
+
+    /// `|(x, 1)|^2` of the row with these numbers and codes.
+    fn squared_norm(self, numeric: &[f32], codes: &[u32]) -> f64 {
+        let squares: f64 = numeric.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        let present = codes.iter().filter(|&&code| code != self.absent()).count();
+        squares + present as f64 + 1.0
     }
 }
 
@@ -84,7 +91,7 @@ pub enum RowsError {
 
 /// Encoded rows, checked: every number is finite and every code is in range.
 ///
-/// A row is a run of words: its numbers, its codes, and `|(x, 1)|^2`, which every round needs. A
+/// A row is a run of words: its numbers, its codes, and `1 / |(x, 1)|`, which every round needs. A
 /// batch visits rows all over memory, so that what a row costs is the cache lines it lies in.
 #[derive(Debug, Clone)]
 pub struct Rows {
@@ -167,12 +174,10 @@ impl Rows {
 
     /// Appends a row that was checked.
     fn push(&mut self, numeric: &[f32], codes: &[u32]) {
-        let squares: f64 = numeric.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-        let present = codes.iter().filter(|&&code| code != self.layout.absent()).count();
-        let norm = (squares + present as f64 + 1.0).to_bits();
+        let inverse = (1.0 / self.layout.squared_norm(numeric, codes).sqrt()).to_bits();
         self.words.extend(numeric.iter().map(|x| x.to_bits()));
         self.words.extend_from_slice(codes);
-        self.words.extend([norm as u32, (norm >> 32) as u32]);
+        self.words.extend([inverse as u32, (inverse >> 32) as u32]);
         self.len += 1;
         self.words.resize(self.start + self.len * self.stride, 0);
     }
@@ -183,11 +188,6 @@ impl Rows {
     /// The hot loops read a chunk several times; gathered, it lies in the first-level cache in
     /// the order in which it is read.
     pub fn gather(&mut self, from: &Self, which: &[u32]) {
-        self.gather_ahead(from, which, &[]);
-    }
-
-    /// [`gather`](Self::gather), and the rows `later` are fetched meanwhile: no more than a hint.
-    pub fn gather_ahead(&mut self, from: &Self, which: &[u32], later: &[u32]) {
         debug_assert_eq!(self.layout, from.layout);
         // Words of more rows than these may stay: they are overwritten sooner or later.
         if self.words.len() < self.start + which.len() * self.stride {
@@ -195,7 +195,12 @@ impl Rows {
             self.words.resize(self.start + which.len() * self.stride, 0);
         }
         self.len = which.len();
-        gather(self.stride, from.words(), (which, later), &mut self.words[self.start..]);
+        gather(self.stride, from.words(), which, &mut self.words[self.start..]);
+    }
+
+    /// Starts to bring rows into the cache that are wanted soon: no more than a hint.
+    pub fn fetch(&self, which: &[u32]) {
+        which.iter().for_each(|&row| fetch(self.words(), row as usize * self.stride));
     }
 
     /// Appends all rows of other rows with the same layout.
@@ -217,7 +222,7 @@ impl Rows {
         &self.words[self.start..][..self.len * self.stride]
     }
 
-    /// Words from one row to the next: numbers, codes, squared norm (low half first), padding.
+    /// Words from one row to the next: numbers, codes, inverse length (low half first), padding.
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
@@ -253,8 +258,7 @@ impl Rows {
 
     /// `|(x, 1)|^2` of row `row`.
     pub fn squared_norm(&self, row: usize) -> f64 {
-        let words = &self.row(row)[self.layout.numeric + self.layout.categorical..];
-        f64::from_bits(u64::from(words[0]) | u64::from(words[1]) << 32)
+        self.layout.squared_norm(self.numeric(row), self.codes(row))
     }
 
     /// Bytes held by the encoded rows.

@@ -176,8 +176,13 @@ impl<'a> PublicPart<'a> {
             coefficients,
         } = workspace;
         let (records, model) = (self.records, self.point.model());
-        rows.gather_ahead(records.rows(), which, later);
+        // The rows to come are fetched a part at a time: between two parts there is work to do.
+        let mut parts = later.chunks(later.len().div_ceil(4).max(1));
+        let mut fetch = || parts.next().into_iter().for_each(|part| records.rows().fetch(part));
+        rows.gather(records.rows(), which);
+        fetch();
         model.forward(&self.point, rows, pass);
+        fetch();
         kernel::pick(records.labels(), which, labels);
 
         let last = model.blocks().len() - 1;
@@ -210,6 +215,7 @@ impl<'a> PublicPart<'a> {
             None => slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none))),
         }
         self.objective.score(model, pass, labels, scores);
+        fetch();
         slopes.resize_with(last + 1, Vec::new);
         std::mem::swap(&mut slopes[last], &mut scores.slopes);
         let columns = self.objective.columns();
@@ -221,11 +227,12 @@ impl<'a> PublicPart<'a> {
         if let Some((counts, totals, thetas)) = others {
             if let [count, _] = &mut counts[..] {
                 // One cell: counting needs no slot to wait for.
-                *count += slots.iter().filter(|&&cell| cell == 0).count() as u64;
+                *count += u64::from(slots.iter().map(|&cell| u32::from(cell == 0)).sum::<u32>());
             } else {
                 slots.iter().for_each(|&cell| counts[cell as usize] += 1);
             }
             add_by_slot(slots, &scores.values, columns, totals);
+            fetch();
             for (common, theta) in self.common.iter().zip(thetas) {
                 coefficients.fill(&factors, slots, common, columns, None);
                 theta.add(&factors, coefficients);

@@ -18,42 +18,36 @@ pub(crate) fn pick<T: Copy>(values: &[T], which: &[u32], into: &mut Vec<T>) {
 
 vectorised! {
     /// The rows at positions, in their order, of `stride` words each; panics where there is no
-    /// such row. The second positions are those of the rows that are wanted next.
-    gather(stride: usize, words: &[u32], positions: (&[u32], &[u32]), into: &mut [u32]) {
-        let (which, later) = positions;
-        by_width!(stride, gather_fixed or gather_any, (words, which, later, into));
+    /// such row.
+    gather(stride: usize, words: &[u32], which: &[u32], into: &mut [u32]) {
+        by_width!(stride, gather_fixed or gather_any, (words, which, into));
     }
 }
 
 #[inline(always)]
-fn gather_fixed<const N: usize>(words: &[u32], which: &[u32], later: &[u32], into: &mut [u32]) {
+fn gather_fixed<const N: usize>(words: &[u32], which: &[u32], into: &mut [u32]) {
     let rows = words.as_chunks::<N>().0;
     assert_below(which, rows.len());
-    // SAFETY: no position is outside; this was checked just now.
-    let copy = |slot: &mut [u32; N], at: u32| *slot = *unsafe { rows.get_unchecked(at as usize) };
-    let both = which.len().min(later.len());
-    let (slots, other_slots) = into.as_chunks_mut::<N>().0.split_at_mut(both);
-    for ((slot, &at), &next) in slots.iter_mut().zip(which).zip(later) {
-        fetch(rows.as_ptr().wrapping_add(next as usize));
-        copy(slot, at);
+    for (slot, &at) in into.as_chunks_mut::<N>().0.iter_mut().zip(which) {
+        // SAFETY: no position is outside; this was checked just now.
+        *slot = *unsafe { rows.get_unchecked(at as usize) };
     }
-    other_slots.iter_mut().zip(&which[both..]).for_each(|(slot, &at)| copy(slot, at));
 }
 
-/// Starts to bring what is at an address into the cache. The rows of a batch lie all over memory,
-/// and waiting for them took a tenth of a training run.
+/// Starts to bring a word and its neighbours into the cache, if there is such a word. The rows of
+/// a batch lie all over memory, and waiting for them took a tenth of a training run.
 #[inline(always)]
-fn fetch<T>(address: *const T) {
+pub(crate) fn fetch(words: &[u32], at: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint; it reads nothing, so that no address is wrong.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(address.cast());
+        _mm_prefetch::<_MM_HINT_T1>(words.as_ptr().wrapping_add(at).cast());
     }
 }
 
 #[inline(always)]
-fn gather_any(width: usize, words: &[u32], which: &[u32], _later: &[u32], into: &mut [u32]) {
+fn gather_any(width: usize, words: &[u32], which: &[u32], into: &mut [u32]) {
     for (slot, &at) in into.chunks_exact_mut(width).zip(which) {
         slot.copy_from_slice(&words[at as usize * width..][..width]);
     }
@@ -93,7 +87,7 @@ vectorised! {
 ///
 /// Counted, not searched: a search that may stop early is not done several at a time.
 #[inline(always)]
-fn assert_below(positions: &[u32], end: usize) {
+pub(super) fn assert_below(positions: &[u32], end: usize) {
     let last = u32::try_from(end).unwrap_or(u32::MAX);
     let outside = positions.iter().map(|&at| u32::from(at >= last)).sum::<u32>();
     assert_eq!(outside, 0, "positions beyond {end}");

@@ -15,8 +15,8 @@ mod lookup;
 mod single;
 pub(crate) mod vector;
 
-pub(crate) use lookup::{as_numbers, combine_pairs, fill_slots, gather, pick};
-pub(crate) use single::{Pairs, add_all, add_both, dot_all, squared_norms};
+pub(crate) use lookup::{as_numbers, combine_pairs, fetch, fill_slots, gather, pick};
+pub(crate) use single::{Pairs, add_all, add_both, combine_clipped, dot_all};
 
 use crate::record::Rows;
 
@@ -168,6 +168,12 @@ mod tests {
             assert_eq!(score, [by_hand]);
             let norm: f64 = expected.iter().map(|x| x * x).sum();
             assert_eq!(rows.squared_norm(row), norm);
+            for (limit, expected) in [(1e9, 0.75), (0.5, 0.5 / norm.sqrt()), (0.0, 0.0)] {
+                let (mut clipped, pairs) = (Vec::new(), ([[9.0, 9.0], [1.0, 0.5]], limit));
+                let pairs = (&pairs.0[..], pairs.1);
+                combine_clipped(&only(&rows, row), &[1], &[[0.5, 0.5]], pairs, &mut clipped);
+                assert!((clipped[0] - expected).abs() < 1e-15, "{limit}");
+            }
             let mut sum = vec![0.0; 8];
             add_all(&only(&rows, row), &[2.0], &mut sum, &mut [0.0; 8]);
             let doubled: Vec<f64> = expected.iter().map(|x| 2.0 * x).collect();

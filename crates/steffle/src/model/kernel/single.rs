@@ -1,5 +1,6 @@
 //! One output: scores of rows and sums of rows, both a number per row.
 
+use super::lookup::assert_below;
 use super::{by_width, vectorised};
 use crate::record::{Layout, Rows};
 
@@ -65,14 +66,14 @@ vectorised! {
     /// `scratch` is room to work in.
     add_both(
         rows: &Rows,
-        first: (&[f64], &mut [f64], &mut [f64]),
-        second: (&[f64], &mut [f64], &mut [f64]),
+        first: (&[f64], &mut [f64]),
+        second: (&[f64], &mut [f64]),
         scratch: &mut Pairs
     ) {
         let layout = rows.layout();
         let padded = layout.padded();
-        let (coefficients, into, spare) = first;
-        let (others, other_into, other_spare) = second;
+        let (coefficients, into) = first;
+        let (others, other_into) = second;
         scratch.clear();
         scratch.resize(2 * padded, [0.0; 2]);
         let (even, odd) = scratch.split_at_mut(padded);
@@ -90,27 +91,42 @@ vectorised! {
             );
         }
         let slots = layout.numeric..padded;
-        for (slot, [first, second]) in slots.clone().zip(&even[slots.clone()]) {
-            into[slot] += first;
-            other_into[slot] += second;
-        }
-        for (slot, [first, second]) in slots.clone().zip(&odd[slots]) {
-            spare[slot] += first;
-            other_spare[slot] += second;
+        let sums = into[slots.clone()].iter_mut().zip(&mut other_into[slots.clone()]);
+        let halves = even[slots.clone()].iter().zip(&odd[slots]);
+        for ((into, other_into), (even, odd)) in sums.zip(halves) {
+            *into += even[0] + odd[0];
+            *other_into += even[1] + odd[1];
         }
         into[layout.features] += sum(coefficients);
         other_into[layout.features] += sum(others);
     }
 }
 
-/// `|(x, 1)|^2` of each row, side by side.
-pub(crate) fn squared_norms(rows: &Rows, into: &mut Vec<f64>) {
-    let Layout { numeric, categorical, .. } = rows.layout();
-    into.clear();
-    into.extend(
-        parts::<2>(rows, numeric + categorical)
-            .map(|[low, high]| f64::from_bits(u64::from(*low) | u64::from(*high) << 32)),
-    );
+vectorised! {
+    /// For each row `v = a c + b d`, where `(a, b)` are its own slopes and `(c, d)` the pair of its
+    /// slot, scaled back so that `|v (x, 1)|` is at most the limit beside the pairs; panics where
+    /// there is no such slot.
+    combine_clipped(
+        rows: &Rows,
+        slots: &[u32],
+        slopes: &[[f64; 2]],
+        pairs: (&[[f64; 2]], f64),
+        into: &mut Vec<f64>
+    ) {
+        let Layout { numeric, categorical, .. } = rows.layout();
+        let (pairs, limit) = pairs;
+        assert_below(slots, pairs.len());
+        into.resize(rows.len().min(slots.len()).min(slopes.len()), 0.0);
+        let inverse_lengths = parts::<2>(rows, numeric + categorical)
+            .map(|[low, high]| f64::from_bits(u64::from(*low) | u64::from(*high) << 32));
+        let own = slots.iter().zip(slopes).zip(inverse_lengths);
+        for (into, ((&slot, [a, b]), inverse_length)) in into.iter_mut().zip(own) {
+            // SAFETY: no slot is outside; this was checked just now.
+            let [c, d] = unsafe { pairs.get_unchecked(slot as usize) };
+            let (value, most) = (a * c + b * d, limit * inverse_length);
+            *into = if value.abs() > most { most.copysign(value) } else { value };
+        }
+    }
 }
 
 /// The same `N` words of every row, from word `offset` on.

@@ -10,7 +10,8 @@ vectorised! {
     /// `e^x` for each entry, to two units in the last place.
     wide exp_in_place(values: &mut [f64]) {
         for value in values {
-            *value = exp(*value);
+            let (above, below) = exp_ratio(*value);
+            *value = above / below;
         }
     }
 }
@@ -19,7 +20,8 @@ vectorised! {
     /// `(1 - p, p)` with `p = 1 / (1 + e^-z)` for each logit z.
     wide sigmoid_pairs(logits: &[f64], into: &mut [[f64; 2]]) {
         for (pair, &z) in into.iter_mut().zip(logits) {
-            let p = 1.0 / (1.0 + exp(-z));
+            let (above, below) = exp_ratio(-z);
+            let p = below / (below + above);
             *pair = [1.0 - p, p];
         }
     }
@@ -29,7 +31,8 @@ vectorised! {
     /// `1 / (1 + e^-z)` for each entry.
     wide sigmoid_in_place(values: &mut [f64]) {
         for value in values {
-            *value = 1.0 / (1.0 + exp(-*value));
+            let (above, below) = exp_ratio(-*value);
+            *value = below / (below + above);
         }
     }
 }
@@ -57,19 +60,8 @@ vectorised! {
     /// `tanh z` for each entry.
     wide tanh_in_place(values: &mut [f64]) {
         for value in values {
-            *value = 1.0 - 2.0 / (1.0 + exp(2.0 * *value));
-        }
-    }
-}
-
-vectorised! {
-    /// Scales each value back so that its square times its squared norm is at most `limit^2`.
-    wide clip_in_place(values: &mut [f64], squared_norms: &[f64], limit: f64) {
-        for (value, norm) in values.iter_mut().zip(squared_norms) {
-            let squared = *value * *value * norm;
-            // The scale of a value within the limit is 1; of 0 it is infinite, hence also 1.
-            let scale = limit / squared.sqrt();
-            *value *= if scale < 1.0 { scale } else { 1.0 };
+            let (above, below) = exp_ratio(2.0 * *value);
+            *value = (above - below) / (above + below);
         }
     }
 }
@@ -97,12 +89,13 @@ vectorised! {
     }
 }
 
-/// `e^x` without branches, so that several can be computed at a time.
+/// `e^x` as numerator and denominator: a sigmoid divides anyway, and a ratio of short polynomials is
+/// as close as a long one. Without branches, so that several can be computed at a time.
 ///
-/// `x = k ln 2 + r` with `|r| <= ln 2 / 2`; `e^r` by its Taylor polynomial of degree 13, whose
-/// remainder is below 5e-18.
+/// `x = k ln 2 + r` with `|r| <= ln 2 / 2`; `e^r` by its diagonal Pade approximant of degree 6, even
+/// part plus and minus odd part, whose relative error is below 2e-19.
 #[inline(always)]
-fn exp(x: f64) -> f64 {
+fn exp_ratio(x: f64) -> (f64, f64) {
     // ln 2 in two parts: the first has trailing zeros, so k * LN2_HIGH is exact for |k| < 2^11.
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -112,27 +105,12 @@ fn exp(x: f64) -> f64 {
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (x - k * LN2_HIGH) - k * LN2_LOW;
-    let mut polynomial = 1.0 / 6_227_020_800.0;
-    for reciprocal in [
-        1.0 / 479_001_600.0,
-        1.0 / 39_916_800.0,
-        1.0 / 3_628_800.0,
-        1.0 / 362_880.0,
-        1.0 / 40_320.0,
-        1.0 / 5_040.0,
-        1.0 / 720.0,
-        1.0 / 120.0,
-        1.0 / 24.0,
-        1.0 / 6.0,
-        0.5,
-        1.0,
-        1.0,
-    ] {
-        polynomial = polynomial * r + reciprocal;
-    }
+    let square = r * r;
+    let even = 1.0 + square * (5.0 / 44.0 + square * (1.0 / 792.0 + square * (1.0 / 665_280.0)));
+    let odd = r * (0.5 + square * (1.0 / 66.0 + square * (1.0 / 15_840.0)));
     // The low bits of `shifted` are k + a constant whose bits the shift pushes out.
     let scale = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-    polynomial * scale
+    ((even + odd) * scale, even - odd)
 }
 
 #[cfg(test)]
