@@ -342,6 +342,13 @@ impl TrainConfig {
         }
     }
 
+    /// Whether runs for several lambdas share a release, each model found from the one before. A
+    /// target gap chooses lambda itself.
+    pub(crate) fn has_path(&self) -> bool {
+        let free = |settings: OneShotSettings| settings.target_gap.is_none();
+        self.method.has_path() || self.one_shot.is_some_and(free)
+    }
+
     /// How classes are released, for methods that train on released ones.
     pub(crate) fn class_release(&self, classes: usize) -> Result<Option<Release>, Failure> {
         let refuse = |error: String| Failure::usage("config::epsilon", error);

@@ -18,7 +18,9 @@ fn a_figure_leaves_data_pictures_and_a_page() {
             .iter()
             .map(|curve| curve["label"].as_str().unwrap())
             .collect();
-        for label in ["one-shot", "SteFFLe, exact noise", "SteFFLe, the paper's noise", "FedFDP"] {
+        for label in
+            ["one-shot", "SteFFLe, exact noise", "SteFFLe, the paper's noise", "FedFDP", "PF-LD"]
+        {
             assert!(labels.contains(&label), "{}: {labels:?}", panel["id"]);
         }
         // Central and non-private methods stand in every panel.

@@ -20,8 +20,12 @@ pub(super) fn label(method: Method, mode: Mode) -> &'static str {
         (Method::SteffleNonprivate, _) => "SteFFLe (not private)",
         (Method::FedAvg, _) => "FedAvg (not fair)",
         (Method::Erm, _) => "ERM (not fair)",
+        (Method::PfLd, Mode::Paper) => "PF-LD, as published",
+        (Method::PfLd, Mode::None) => "PF-LD (not private)",
+        (Method::PfLd, _) => "PF-LD",
         (Method::FedFdp, Mode::None) => "FedFair (not private)",
         (Method::FedFdp, _) => "FedFDP",
+        (Method::Reductions, _) => "reductions (not private)",
     }
 }
 
@@ -34,7 +38,7 @@ pub(super) fn promise(method: Method, privacy: &Value) -> Privacy {
     let (protects, trusted) = if private { words(method) } else { ("nothing", "everybody") };
     Privacy {
         honest_epsilon: number("honest_epsilon").filter(|_| private).or(asked),
-        claimed_epsilon: number("claimed_epsilon").or(asked.filter(|_| !holds)),
+        claimed_epsilon: number("claimed_epsilon").or(asked).filter(|_| private && !holds),
         delta: number("delta").filter(|_| private),
         protects: protects.to_owned(),
         trusted: trusted.to_owned(),
@@ -47,7 +51,7 @@ fn words(method: Method) -> (&'static str, &'static str) {
     let sensitive = "the sensitive attribute of a record";
     match method {
         Method::RandomisedResponse => (sensitive, "nobody"),
-        Method::DpFermi => (sensitive, "a curator who has all data"),
+        Method::DpFermi | Method::PfLd => (sensitive, "a curator who has all data"),
         Method::FedFdp => ("a whole record", "the own silo"),
         _ => (sensitive, "the own silo"),
     }

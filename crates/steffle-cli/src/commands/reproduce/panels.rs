@@ -39,8 +39,11 @@ impl<'a> Ended<'a> {
             Value::Object(settings) => settings,
             _ => Map::new(),
         };
-        // Where a setting has no meaning for a method, the run belongs to all of its values.
-        settings.retain(|key, _| run.config.method.takes(key));
+        // Where a setting has no meaning for a method, the run belongs to all of its values: a
+        // curator has one silo, however many the others have.
+        let method = run.config.method;
+        let of_silos = |key: &str| ["silos", "heterogeneity", "centralisation"].contains(&key);
+        settings.retain(|key, _| method.takes(key) && !(method.central() && of_silos(key)));
         Self { run, line, settings }
     }
 

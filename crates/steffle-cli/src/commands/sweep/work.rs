@@ -83,7 +83,7 @@ fn families(runs: &[Run]) -> (Vec<Family<'_>>, Vec<Base>) {
     for (place, run) in runs.iter().enumerate() {
         let next = bases.len();
         let base = *bases.entry(base_key(&run.config)).or_insert(next);
-        let key = if run.config.method.has_path() {
+        let key = if run.config.has_path() {
             json!(TrainConfig { lambda: 0.0, ..run.config.clone() }).to_string()
         } else {
             place.to_string()
