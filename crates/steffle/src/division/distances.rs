@@ -15,7 +15,7 @@
 //! The test that fails when a distance is halved: `attributes::tests::no_store_moves_more_than_the_price`.
 
 use super::{Candidates, Objective};
-use crate::model::{Coefficients, Factor, Inputs};
+use crate::model::{Block, Coefficients, Factor, Inputs};
 use crate::protocol::Question;
 
 /// Rows are multiples of this, and so are hidden units when they meet an integer coefficient.
@@ -41,8 +41,11 @@ pub struct Distances {
     pub rows_per_unit: f64,
 }
 
-/// `C_r - C_r'` of every pair of classes: a table `[cell][column]` each, with a zero row at the
-/// end for records in no cell.
+/// `C_r - C_0` of every class but the first: a table `[cell][column]` each, with a zero row at the
+/// end for records in no cell. None where all classes are asked for the same.
+///
+/// A pullback is linear, so the k - 1 candidates of a record, seen from the first, give the
+/// distances of all pairs.
 #[derive(Debug, Clone)]
 pub(super) struct Pairs {
     columns: usize,
@@ -54,7 +57,7 @@ pub(super) struct Pairs {
 #[derive(Debug, Default)]
 pub(super) struct DistanceRoom {
     slots: Vec<u32>,
-    coefficients: Coefficients,
+    coefficients: Vec<Coefficients>,
     squared: Vec<f64>,
 }
 
@@ -65,19 +68,18 @@ impl Pairs {
 
     pub(super) fn of(question: &Question, classes: usize, columns: usize) -> Self {
         let cells = question.cells.len();
-        let mut tables = Vec::new();
-        for r in 0..classes {
-            for other in 0..r {
-                let mut table = Vec::with_capacity((cells + 1) * columns);
-                for cell in &question.cells {
-                    let row = |class: usize| &cell.combinations[class * columns..][..columns];
-                    table.extend(row(r).iter().zip(row(other)).map(|(a, b)| a - b));
-                }
-                table.resize((cells + 1) * columns, 0.0);
-                if table.iter().any(|&difference| difference != 0.0) {
-                    tables.push(table);
-                }
+        let mut tables = Vec::with_capacity(classes);
+        for r in 1..classes {
+            let mut table = Vec::with_capacity((cells + 1) * columns);
+            for cell in &question.cells {
+                let row = |class: usize| &cell.combinations[class * columns..][..columns];
+                table.extend(row(r).iter().zip(row(0)).map(|(a, b)| a - b));
             }
+            table.resize((cells + 1) * columns, 0.0);
+            tables.push(table);
+        }
+        if tables.iter().flatten().all(|&difference| difference == 0.0) {
+            tables.clear();
         }
         Self { columns, cells, tables }
     }
@@ -102,22 +104,12 @@ impl Distances {
         let first = self.theta.len();
         self.theta.resize(first + records, 0.0);
         let theta = &mut self.theta[first..];
-        for table in &pairs.tables {
-            coefficients.fill(factors, slots, table, pairs.columns, None);
-            squared.clear();
-            squared.resize(records, 0.0);
-            for (layer, factor) in factors.iter().enumerate() {
-                let width = factor.block.outputs;
-                for (record, own) in coefficients.layer(layer).chunks_exact(width).enumerate() {
-                    let length = length(factor, record, lengths);
-                    let sum: f64 = own.iter().map(|v| v * v).sum();
-                    squared[record] += sum * length * length;
-                    let largest = own.iter().fold(0.0, |top: f64, v| v.abs().max(top));
-                    self.coefficient = self.coefficient.max(largest);
-                }
-            }
-            theta.iter_mut().zip(&*squared).for_each(|(d, s)| *d = d.max(s.sqrt()));
+        coefficients.resize_with(pairs.tables.len(), Coefficients::default);
+        for (own, table) in coefficients.iter_mut().zip(&pairs.tables) {
+            own.fill(factors, slots, table, pairs.columns, None);
         }
+        self.coefficient =
+            self.coefficient.max(largest_moves(factors, lengths, coefficients, theta, squared));
         if !caps.is_empty() {
             theta.iter_mut().zip(caps).for_each(|(distance, cap)| *distance *= cap);
         }
@@ -204,6 +196,52 @@ impl Distances {
 /// is `sum (+-) phi`; with more it has k rows of `sum (k [s = r] - 1) phi`.
 pub fn table_factor(classes: usize) -> f64 {
     if classes == 2 { 2.0 } else { classes as f64 * std::f64::consts::SQRT_2 }
+}
+
+/// Sets `moves` to the largest distance between two candidates of each record, of which those of the
+/// first class are 0, and returns the largest coefficient of a difference.
+fn largest_moves(
+    factors: &[Factor<'_>],
+    lengths: Option<&[f64]>,
+    candidates: &[Coefficients],
+    moves: &mut [f64],
+    squared: &mut Vec<f64>,
+) -> f64 {
+    let mut largest: f64 = 0.0;
+    if let [factor @ Factor { block: Block { outputs: 1, .. }, .. }] = factors {
+        // Numbers on a line: the farthest two are the smallest and the largest.
+        for (record, moved) in moves.iter_mut().enumerate() {
+            let own = candidates.iter().map(|candidate| candidate.layer(0)[record]);
+            let ends = |(low, high): (f64, f64), v: f64| (low.min(v), high.max(v));
+            let (low, high) = own.fold((0.0, 0.0), ends);
+            let (apart, length) = (high - low, length(factor, record, lengths));
+            *moved = (apart * apart * length * length).sqrt();
+            largest = largest.max(apart);
+        }
+        return largest;
+    }
+    let others = |r: usize| (0..r).map(Some).chain([None]).map(move |other| (r, other));
+    for (r, other) in (0..candidates.len()).flat_map(others) {
+        squared.clear();
+        squared.resize(moves.len(), 0.0);
+        for (layer, factor) in factors.iter().enumerate() {
+            let width = factor.block.outputs;
+            let own = candidates[r].layer(layer).chunks_exact(width);
+            for (record, own) in own.enumerate() {
+                let other = other.map(|o| &candidates[o].layer(layer)[record * width..]);
+                let mut sum = 0.0;
+                for (output, a) in own.iter().enumerate() {
+                    let apart = a - other.map_or(0.0, |other| other[output]);
+                    sum += apart * apart;
+                    largest = largest.max(apart.abs());
+                }
+                let length = length(factor, record, lengths);
+                squared[record] += sum * length * length;
+            }
+        }
+        moves.iter_mut().zip(&*squared).for_each(|(moved, s)| *moved = moved.max(s.sqrt()));
+    }
+    largest
 }
 
 fn length(factor: &Factor<'_>, record: usize, lengths: Option<&[f64]>) -> f64 {
