@@ -139,7 +139,8 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) delta: Option<f64>,
     /// Share of a silo's rows that keep their length in the private message; longer ones are
-    /// scaled back, whatever their class [default: 0.5, below epsilon 0.5: 0.2]
+    /// scaled back, whatever their class [default: 0.5, below epsilon 0.5: 0.2, above 3: towards
+    /// 1; networks: 0.9, above epsilon 1: towards 1]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, help_heading = "Privacy")]
     pub(crate) row_cap: Option<f64>,
     /// shaped (by the silo's own rows; linear models of 20 to 2000 features under one roof) or

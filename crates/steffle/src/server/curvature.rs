@@ -53,6 +53,21 @@ impl InverseHessian {
         }
     }
 
+    /// The estimate for a Hessian that is larger by `bend` times the identity: what the pairs would
+    /// have shown of it. Its layers are pairs alone.
+    #[must_use]
+    pub fn lifted(&self, bend: f64) -> Self {
+        let lift = |layer: &Layer| match layer {
+            Layer::RankOne { .. } => None,
+            Layer::Pair(CurvaturePair { step, change, .. }) => {
+                let change = change.iter().zip(step).map(|(change, step)| change + bend * step);
+                CurvaturePair::new(step.clone(), change.collect()).map(Layer::Pair)
+            }
+        };
+        let scale = self.scale / (1.0 + bend * self.scale);
+        Self { scale, layers: self.layers.iter().filter_map(lift).collect() }
+    }
+
     /// How many pairs and terms there are.
     pub(super) fn layers(&self) -> usize {
         self.layers.len()
@@ -155,6 +170,18 @@ mod tests {
         }
         close(&inverse.apply(&[1.0, 0.0]), &[0.6, -0.2]);
         close(&inverse.apply(&[0.0, 1.0]), &[-0.2, 0.4]);
+    }
+
+    #[test]
+    fn a_lifted_estimate_is_that_of_the_lifted_quadratic() {
+        // H = diag(2, 0.5, 0.1) and its axes as steps; a pair fixes its axis whatever is below.
+        let mut inverse = InverseHessian::scaled(3.0);
+        for (axis, bend) in [2.0, 0.5, 0.1].into_iter().enumerate() {
+            let at = |value: f64| (0..3).map(|j| if j == axis { value } else { 0.0 }).collect();
+            inverse.push_pair(CurvaturePair::new(at(1.0), at(bend)).unwrap());
+        }
+        close(&inverse.lifted(0.5).apply(&[1.0; 3]), &[1.0 / 2.5, 1.0, 1.0 / 0.6]);
+        close(&InverseHessian::scaled(4.0).lifted(0.25).apply(&[1.0]), &[2.0]);
     }
 
     #[test]

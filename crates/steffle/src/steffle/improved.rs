@@ -3,6 +3,10 @@
 //! It starts at the public unconstrained model, averages the noisy messages over the rounds, takes
 //! W in closed form from the averaged table and steps in the metric of the public curvature. All of
 //! it is a function of what was released, so none of it costs privacy.
+//!
+//! A network's gradients turn as theta moves, so that an average over all rounds is soon about
+//! another model: there a message counts the more, the less noise alone explains how far it is from
+//! the average. Without noise the average is then the last message.
 
 use super::SteffleObjective;
 use super::shrinkage::Shrinkage;
@@ -17,6 +21,10 @@ const STEP: f64 = 0.2;
 /// No step is longer than this before [`STEP`] is applied, in the metric of the loss: outputs of a
 /// logistic model then move by about one logit.
 const LONGEST: f64 = 0.3;
+
+/// A network's loss is taken to bend at least this much in every direction: where it hardly bends,
+/// the curvature of the start soon says nothing, and steps along it would be long and mostly noise.
+const LEAST_BEND: f64 = 1e-2;
 
 /// How much a new message counts at least: class counts do not move, gradients slowly, the table
 /// with every step.
@@ -57,6 +65,10 @@ struct Cell {
     direction: Vec<f64>,
     /// Messages that were averaged.
     messages: u32,
+    /// The noise of `direction` over that of one message, as variances.
+    noise: f64,
+    /// Whether a message that noise does not explain counts more than its turn.
+    follows: bool,
 }
 
 /// What a cell adds to a step.
@@ -79,7 +91,11 @@ impl Improved {
         curvature: InverseHessian,
         census: &Aggregate,
     ) -> Self {
-        let cells = census.cells.iter().map(|cell| Cell::new(cell, objective.labels)).collect();
+        // With hidden layers gradients turn as theta moves.
+        let layered = blocks.len() > 1;
+        let curvature = if layered { curvature.lifted(LEAST_BEND) } else { curvature };
+        let cell = |cell| Cell::new(cell, objective.labels, layered);
+        let cells = census.cells.iter().map(cell).collect();
         Self {
             objective,
             lambda,
@@ -136,7 +152,8 @@ impl Server for Improved {
         {
             let asked =
                 if binary { 1.0 } else { size(&question.combinations, self.objective.classes) };
-            cell.average(round, answer, asked, self.last, self.objective.labels);
+            let theta_variance = answers.theta_variance / (asked * asked);
+            cell.average(round, answer, (asked, theta_variance), self.last, self.objective.labels);
             let slope = if binary {
                 cell.binary_slope(round, answer, &moved, &shrinkage)
             } else {
@@ -173,7 +190,7 @@ impl Server for Improved {
 }
 
 impl Cell {
-    fn new(census: &AggregateCell, labels: usize) -> Self {
+    fn new(census: &AggregateCell, labels: usize, follows: bool) -> Self {
         let table = census.table();
         let count = census.count.max(1.0);
         let mut cell = Self {
@@ -184,6 +201,8 @@ impl Cell {
             deviation: Vec::new(),
             direction: Vec::new(),
             messages: 0,
+            noise: 0.0,
+            follows,
         };
         cell.deviation = cell.observed(&table, labels);
         cell
@@ -212,7 +231,7 @@ impl Cell {
         &mut self,
         round: u32,
         answer: &AggregateCell,
-        asked: f64,
+        (asked, variance): (f64, f64),
         last: Block,
         labels: usize,
     ) {
@@ -235,8 +254,13 @@ impl Cell {
             }
         }
         self.messages += 1;
-        let gain = (1.0 / f64::from(self.messages)).max(LEAST_GAIN.0);
+        let mut gain = (1.0 / f64::from(self.messages)).max(LEAST_GAIN.0);
         self.direction.resize(message.len(), 0.0);
+        if self.follows {
+            let surprise = message.iter().zip(&self.direction).map(|(new, mean)| new - mean);
+            gain = gain.max(news(surprise, variance));
+        }
+        self.noise = (1.0 - gain).powi(2) * self.noise + gain * gain;
         for (mean, new) in self.direction.iter_mut().zip(message) {
             *mean += gain * (new - *mean);
         }
@@ -250,11 +274,17 @@ impl Cell {
         labels: usize,
         predicted: &dyn Fn(usize, usize) -> f64,
     ) {
-        let gain = (1.0 / f64::from(round + 1)).max(LEAST_GAIN.1);
+        let mut gain = (1.0 / f64::from(round + 1)).max(LEAST_GAIN.1);
         let observed = self.observed(&answer.table(), labels);
-        for (at, (filtered, new)) in self.deviation.iter_mut().zip(observed).enumerate() {
-            let expected = *filtered + predicted(at / labels, at % labels);
-            *filtered = expected + gain * (new - expected);
+        for (at, filtered) in self.deviation.iter_mut().enumerate() {
+            *filtered += predicted(at / labels, at % labels);
+        }
+        if self.follows {
+            let surprise = observed.iter().zip(&self.deviation).map(|(new, old)| new - old);
+            gain = gain.max(news(surprise, answer.table_variance / (self.count * self.count)));
+        }
+        for (filtered, new) in self.deviation.iter_mut().zip(observed) {
+            *filtered += gain * (new - *filtered);
         }
     }
 
@@ -276,7 +306,11 @@ impl Cell {
             .map(|(own, all)| (own + (0.5 - share) * all) / self.count)
             .collect();
         let mean = self.columns[1].clamp(1e-6, 1.0 - 1e-6);
-        let rounds = f64::from(self.messages).min(1.0 / LEAST_GAIN.0);
+        let rounds = if self.follows {
+            1.0 / self.noise.max(LEAST_GAIN.0)
+        } else {
+            f64::from(self.messages).min(1.0 / LEAST_GAIN.0)
+        };
         // Outputs spread, so their mean slope is about half of the slope of their mean.
         let vector = shrinkage.apply(vector, self.count, rounds, 0.5 * mean * (1.0 - mean));
         let step = dot(&vector, moved);
@@ -343,6 +377,15 @@ impl Cell {
     }
 }
 
+/// The share of a surprise that is news: 0 where noise of this variance explains it, towards 1
+/// where it is far larger. Noise alone passes for news in about one of 1,000 messages.
+fn news(surprise: impl Iterator<Item = f64>, variance: f64) -> f64 {
+    let (numbers, squares): (f64, f64) =
+        surprise.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value * value));
+    let noise = variance * (numbers + 3.0 * (2.0 * numbers).sqrt());
+    if squares > noise { 1.0 - noise / squares } else { 0.0 }
+}
+
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -355,4 +398,19 @@ fn size(combinations: &[f64], classes: usize) -> f64 {
         c - column.sum::<f64>() / classes as f64
     };
     combinations.iter().enumerate().map(centred).map(|c| c * c).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn news_is_what_noise_does_not_explain() {
+        // 50 numbers of variance 4: noise explains squares of up to 4 (50 + 3 sqrt(100)) = 320.
+        let share = |size: f64| news(std::iter::repeat_n(size, 50), 4.0);
+        assert_eq!(share(2.5), 0.0);
+        assert!((share(8.0) - 0.9).abs() < 1e-12);
+        assert_eq!(news([1e-3, 0.0].into_iter(), 0.0), 1.0);
+        assert_eq!(news([0.0].into_iter(), 0.0), 0.0);
+    }
 }

@@ -31,17 +31,22 @@ pub struct Protected {
     /// Whether noise is shaped.
     pub shaped: bool,
     blocks: usize,
-    /// Whether units that stay below the rounds' largest cost may take part longer.
-    by_record: bool,
+    /// How much more a round may cost where every unit has its own account; `None` where none has.
+    by_record: Option<f64>,
 }
 
 /// How much more a round may cost where every unit has its own account: over a run, the largest sum
-/// of a unit's costs is about this much below the sum of the rounds' largest costs.
-const BY_RECORD: f64 = 1.15;
+/// of a unit's costs is about this much below the sum of the rounds' largest costs. Units that have
+/// spent their share before the last round are missed at any epsilon, so that from 3 on it goes to 1,
+/// where none is.
+fn by_record(epsilon: Epsilon) -> f64 {
+    const MOST: f64 = 1.15;
+    1.0 + (MOST - 1.0) * (3.0 / epsilon.value()).min(1.0)
+}
 
 impl Plan {
-    /// The protection that the plan's mode asks for, for k classes and this mean number of records
-    /// per silo; `None` where the mode makes no claim that holds. Refuses what no noise reaches.
+    /// The protection that the plan's mode asks for, for k classes, this mean number of records per
+    /// silo and a model of so many layers; `None` where the mode makes no claim that holds. Refuses what no noise reaches.
     ///
     /// # Claim
     /// A run under these terms is (epsilon, delta)-private for every store.
@@ -55,6 +60,7 @@ impl Plan {
         &self,
         classes: usize,
         records: f64,
+        layers: usize,
     ) -> Result<Option<Protected>, PrivacyError> {
         let settings = self.settings();
         match settings.mode {
@@ -67,10 +73,11 @@ impl Plan {
                 Ok(Some(Protected {
                     claim: Claim::Gaussian(mu),
                     terms: Terms::Exact(Share { round, table: Share::TABLE }),
-                    cap: exact.row_cap(),
+                    cap: exact.row_cap(layers),
                     shaped: exact.shaped,
                     // Beside the census nobody could pay for a single round at the higher price.
-                    by_record: exact.by_record && self.batch() == Batch::All && self.rounds() > 1,
+                    by_record: (exact.by_record && self.batch() == Batch::All && self.rounds() > 1)
+                        .then(|| by_record(exact.epsilon)),
                     blocks: match self.batch() {
                         Batch::Block(count) => count as usize,
                         Batch::All | Batch::Mini(_) => 1,
@@ -105,9 +112,9 @@ impl Plan {
                         noise_multiplier,
                         table: Share::TABLE,
                     },
-                    cap: exact.row_cap(),
+                    cap: exact.row_cap(layers),
                     shaped: exact.shaped,
-                    by_record: false,
+                    by_record: None,
                     blocks: 1,
                 }))
             }
@@ -119,9 +126,9 @@ impl Protected {
     /// Terms and account of a division. One that holds `units` units beside their records may give
     /// each its own account; one that is asked by id knows no fixed list of them.
     pub(super) fn terms_for(&self, units: Option<usize>, account: &Account) -> (Terms, Account) {
-        match (&self.terms, self.claim, units) {
-            (Terms::Exact(share), Claim::Gaussian(mu), Some(units)) if self.by_record => {
-                let round = share.round * BY_RECORD;
+        match (&self.terms, self.claim, units.zip(self.by_record)) {
+            (Terms::Exact(share), Claim::Gaussian(mu), Some((units, more))) => {
+                let round = share.round * more;
                 (Terms::Exact(Share { round, ..*share }), Account::individual(mu, units))
             }
             _ => (self.terms.clone(), account.clone()),

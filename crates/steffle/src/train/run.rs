@@ -122,7 +122,8 @@ pub fn train(
     };
     let silos = federation.sizes().len().max(1) as f64;
     let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
-    let protected = plan.protected(objective.classes, records)?;
+    let layers = federation.agreement().model.blocks().len();
+    let protected = plan.protected(objective.classes, records, layers)?;
     match &protected {
         None => federation.set_terms(|_| (Terms::Open, Account::default())),
         Some(protected) => {
