@@ -31,17 +31,25 @@ pub(crate) struct Arguments {
     /// Only shapes with at most this many rows.
     #[arg(long, default_value_t = 1_000_000)]
     rows: usize,
+    /// Only shapes with at least this many rows.
+    #[arg(long, default_value_t = 0)]
+    rows_from: usize,
+    /// Only shapes with this many classes.
+    #[arg(long)]
+    classes: Option<usize>,
 }
 
 /// Rows, numeric columns, categorical columns, levels of each, classes.
-const SHAPES: [(usize, usize, usize, usize, usize); 8] = [
+const SHAPES: [(usize, usize, usize, usize, usize); 10] = [
     (1000, 5, 0, 0, 2),
     (1000, 5, 0, 0, 10),
     (30_000, 6, 7, 14, 2),
     (30_000, 0, 20, 100, 2),
     (20_000, 200, 0, 0, 2),
+    (100_000, 6, 6, 49, 10),
     (100_000, 5, 19, 105, 2),
     (1_000_000, 6, 7, 14, 2),
+    (10_000_000, 5, 0, 0, 2),
     (10_000_000, 5, 0, 0, 10),
 ];
 
@@ -67,7 +75,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         "peak MB"
     );
     for (rows, numeric, columns, levels, classes) in SHAPES {
-        if rows > arguments.rows {
+        let wanted = (arguments.rows_from..=arguments.rows).contains(&rows);
+        if !wanted || arguments.classes.is_some_and(|only| only != classes) {
             continue;
         }
         let features = numeric + columns * levels;
@@ -114,7 +123,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let fair = path.solve(LAMBDA, go_on)?;
     let once = clock.cpu();
     let before = federation.estimate_gap(&release, &public.theta)?;
-    let after = federation.estimate_gap(&release, &fair.theta)?;
+    let after = federation.estimate_gap_after(&release, &public.theta, &fair.theta)?;
 
     let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
     let settings = Settings {

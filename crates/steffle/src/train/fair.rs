@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 
 use super::TrainError;
 use crate::division::attributes::ClassRelease;
-use crate::driver::Federation;
+use crate::driver::{DriverError, Federation, GapEstimate, OneShot};
 use crate::fairness::{ClassWeights, closed_form, divergence};
 use crate::protocol::{CellQuestion, ImputedCell, ImputedQuestion};
 use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
@@ -40,6 +40,8 @@ pub struct FairPath<'a> {
     variance: f64,
     tolerance: Tolerance,
     theta: Vec<f64>,
+    /// The unconstrained model.
+    public: Vec<f64>,
     /// The loss's, from the unconstrained solve.
     curvature: InverseHessian,
     /// The loss's again, from the steps of the path.
@@ -101,13 +103,22 @@ impl<'a> FairPath<'a> {
         tolerance: Tolerance,
     ) -> Self {
         let (theta, curvature) = (public.theta.clone(), public.curvature.clone());
-        let seen = VecDeque::new();
-        Self { federation, objective, variance, tolerance, theta, curvature, seen }
+        let (public, seen) = (theta.clone(), VecDeque::new());
+        Self { federation, objective, variance, tolerance, theta, public, curvature, seen }
     }
 
     /// The federation that it trains on.
     pub fn federation(&mut self) -> &mut Federation {
         self.federation
+    }
+
+    /// Estimates the gap of a model of this path, which was trained on `release`, by the release.
+    pub fn estimate_gap(
+        &mut self,
+        release: &OneShot,
+        theta: &[f64],
+    ) -> Result<GapEstimate, DriverError> {
+        self.federation.estimate_gap_after(release, &self.public, theta)
     }
 
     /// The optimum for `lambda`. `observe` sees (evaluations, value) and may end the work early.

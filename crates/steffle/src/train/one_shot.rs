@@ -42,7 +42,7 @@ pub fn target_gap(
 ) -> Result<Targeted, TrainError> {
     let mut solve = |path: &mut FairPath<'_>, lambda: f64| -> Result<Targeted, TrainError> {
         let fair = path.solve(lambda, |_, _| ControlFlow::Continue(()))?;
-        let estimate = path.federation().estimate_gap(release, &fair.theta)?;
+        let estimate = path.estimate_gap(release, &fair.theta)?;
         observe(lambda, estimate);
         Ok(Targeted { fair, lambda, estimate, reached: estimate.gap <= target })
     };

@@ -69,7 +69,7 @@ impl Told {
         path: &mut FairPath<'_>,
         theta: &[f64],
     ) -> Result<OneShotReport, Failure> {
-        let gap = path.federation().estimate_gap(&self.release, theta);
+        let gap = path.estimate_gap(&self.release, theta);
         Ok(self.report(gap.map_err(|error| failed(&error))?))
     }
 

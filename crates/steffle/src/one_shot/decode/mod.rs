@@ -7,10 +7,12 @@
 //! Then `a_i' beta = scale_i f_i' v`, `m' beta = z' v`, `|beta|^2 = v' (G + gamma I) v` and
 //! `A' A = B (sum_i scale_i^2 f_i f_i') B'`: whitened rows are never needed.
 
+mod energy;
 mod linear;
 mod logistic;
 mod softmax;
 
+pub use energy::Energy;
 pub use linear::{linear, straight_memberships};
 
 use super::{Capped, MEMBERSHIP_VARIANCE, SHRINK};

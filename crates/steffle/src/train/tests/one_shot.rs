@@ -203,6 +203,11 @@ impl Generated {
     }
 
     pub(super) fn federation(&self) -> (Federation, SteffleObjective) {
+        self.federation_of(9)
+    }
+
+    /// With noise of this seed.
+    fn federation_of(&self, seed: u64) -> (Federation, SteffleObjective) {
         let notion = Notion::DemographicParity;
         let objective = SteffleObjective { notion, classes: self.k, labels: 2, sharpness: 1.0 };
         let agreement = Agreement {
@@ -210,7 +215,7 @@ impl Generated {
             schema: SchemaHash([2; 32]),
             model: Arc::from(ModelKind::Logistic.build(self.layout, 2).unwrap()),
             objective: Arc::new(objective),
-            seed: 9,
+            seed,
             noise: crate::noise::NoiseKind::Simulation,
         };
         let ids = self.records.ids().to_vec();
@@ -286,4 +291,35 @@ fn defaults_work_or_say_that_they_do_not_on_generated_data() {
         told += usize::from(release(epsilon / 1000.0).3.within_noise());
     }
     assert!(useful >= 3 && told >= 4, "{useful} {told}");
+}
+
+/// 600 features and few records: training follows the noise of the release, and the release, asked
+/// again, sees a gap that went away. The estimate for models that were trained on it takes more than
+/// half of that back, and its error covers the rest.
+///
+/// All seeds are fixed. With others, one of the comparisons (four standard errors for each of six
+/// releases, and as many for their mean) fails about once in 1,000.
+#[test]
+fn a_model_that_followed_the_noise_is_told() {
+    const SEEDS: u64 = 6;
+    let data = Generated::new(10_000, 0, 10, 60, 2, 0);
+    let (mut off, mut naive, mut error) = (0.0, 0.0, 0.0);
+    for seed in 0..SEEDS {
+        let (mut federation, objective) = data.federation_of(seed);
+        federation.set_terms(|_| terms(4.0).terms());
+        let release = federation.release_once(Pooling::Local).unwrap();
+        let public = public(&mut federation);
+        let mut path = FairPath::new(&mut federation, objective, &public, 0.0, TOLERANCE);
+        let theta = path.solve(6.0, keep_on).unwrap().theta;
+        let told = path.estimate_gap(&release, &theta).unwrap();
+        let again = federation.estimate_gap(&release, &theta).unwrap();
+        let model = federation.agreement().model.clone();
+        let gap = true_gap(model.as_ref(), &data.records, &data.classes, 2, &theta);
+        assert!((told.gap - gap).abs() < 4.0 * told.standard_error, "{seed}: {told:?} {gap}");
+        off += (told.gap - gap) / SEEDS as f64;
+        naive += (again.gap - gap) / SEEDS as f64;
+        error = told.standard_error / (SEEDS as f64).sqrt();
+    }
+    assert!(off.abs() < 4.0 * error, "{off} {error}");
+    assert!(off.abs() < 0.5 * naive.abs() && naive < 0.0, "{off} {naive}");
 }
