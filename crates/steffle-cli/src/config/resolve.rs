@@ -197,7 +197,7 @@ fn sharpness(check: Check<'_>, method: Method, given: Option<f64>) -> Result<f64
     let given = check.positive("surrogate-sharpness", given)?;
     let without = matches!(method, Method::Erm | Method::PfLd | Method::Reductions);
     if (without || method.federated()) && given.is_some_and(|tau| tau != 1.0) {
-        let message = format!("method {method} has no surrogate to measure fairness with");
+        let message = format!("method {method} has no fairness surrogate to sharpen");
         return Err(check.0.conflict("surrogate-sharpness", message).help("leave it out"));
     }
     Ok(given.unwrap_or(1.0))
