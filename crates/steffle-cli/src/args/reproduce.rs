@@ -21,7 +21,7 @@ pub(crate) struct ReproduceCommand {
     /// What to reproduce
     #[arg(value_enum, value_name = "WHAT")]
     pub(crate) what: What,
-    /// Few seeds and few lambdas: the shape of everything, in a minute
+    /// Few seeds, few lambdas, few values of long axes: the shape of everything, in a minute
     #[arg(long)]
     pub(crate) quick: bool,
     /// Seeds: how many (the first N, from 0), or which ones, separated by commas

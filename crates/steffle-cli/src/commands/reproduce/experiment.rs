@@ -97,7 +97,7 @@ impl Experiment {
         self.common.get("data").and_then(toml::Value::as_str).unwrap_or_default()
     }
 
-    /// Its runs. `quick` leaves out most lambdas.
+    /// Its runs. `quick` leaves out most values of long axes.
     pub(super) fn runs(
         &self,
         seeds: &str,
@@ -109,8 +109,8 @@ impl Experiment {
             let mut settings = self.common.clone();
             settings.extend(grid.clone());
             settings.extend(path.map(|path| ("path".to_owned(), path.into())));
-            if let (true, Some(toml::Value::Array(lambdas))) = (quick, settings.get_mut("lambda")) {
-                thin(lambdas);
+            if quick {
+                settings.iter_mut().filter_map(|(_, value)| value.as_array_mut()).for_each(thin);
             }
             let own = runs_of(&settings, seeds).map_err(|failure| {
                 let message = format!("experiment {}: {}", self.name, failure.message);
@@ -138,9 +138,12 @@ fn wanted(what: What, own: What) -> bool {
     }
 }
 
-/// Keeps every fifth value, and the last.
+/// Keeps every fifth of many numbers, and the last.
 fn thin(values: &mut Vec<toml::Value>) {
-    let last = values.len().saturating_sub(1);
+    if values.len() < 5 || values.iter().any(toml::Value::is_str) {
+        return;
+    }
+    let last = values.len() - 1;
     let mut place = 0;
     values.retain(|_| {
         place += 1;
@@ -169,5 +172,8 @@ mod tests {
         thin(&mut values);
         let kept: Vec<i64> = values.iter().filter_map(toml::Value::as_integer).collect();
         assert_eq!(kept, [1, 6, 9]);
+        let mut few: Vec<toml::Value> = (0..4).map(toml::Value::Integer).collect();
+        thin(&mut few);
+        assert_eq!(few.len(), 4);
     }
 }

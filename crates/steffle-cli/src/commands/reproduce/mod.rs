@@ -150,7 +150,7 @@ fn usual_directory(command: &ReproduceCommand) -> PathBuf {
 }
 
 fn title(command: &ReproduceCommand) -> String {
-    let quick = if command.quick { " (quick: few seeds, few lambdas)" } else { "" };
+    let quick = if command.quick { " (quick: few seeds, few values)" } else { "" };
     format!("SteFFLe reproduced: {}{quick}", word(command.what))
 }
 
