@@ -13,10 +13,18 @@ pub(crate) fn name(curve: &Curve) -> String {
     match (curve.epsilon, curve.privacy.honest_epsilon) {
         (Some(_), None) => format!("{} (no guarantee)", curve.label),
         (Some(asked), Some(honest)) if honest > 1.005 * asked => {
-            format!("{} (honest ε {})", curve.label, short(honest))
+            format!("{} (honest ε {})", curve.label, rough(honest))
         }
         _ => curve.label.clone(),
     }
+}
+
+/// Three digits or so: enough next to a curve.
+fn rough(value: f64) -> String {
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    let rounded = format!("{value:.decimals$}");
+    let trimmed = if decimals > 0 { rounded.trim_end_matches('0') } else { &rounded };
+    trimmed.trim_end_matches('.').to_owned()
 }
 
 /// A mean with its standard error.
@@ -120,6 +128,9 @@ mod tests {
         assert_eq!(name(&curve(Some(1.0), Some(1.0), None)), "M");
         assert_eq!(name(&curve(Some(1.0), Some(0.8), None)), "M", "more privacy than asked for");
         assert_eq!(name(&curve(Some(1.0), Some(7.31), None)), "M (honest ε 7.31)");
+        assert_eq!(name(&curve(Some(1.0), Some(6.4251), None)), "M (honest ε 6.43)");
+        assert_eq!(name(&curve(Some(9.0), Some(460_894.2), None)), "M (honest ε 460894)");
+        assert_eq!(name(&curve(Some(3.0), Some(30.0), None)), "M (honest ε 30)");
         assert_eq!(name(&curve(Some(1.0), None, None)), "M (no guarantee)");
     }
 

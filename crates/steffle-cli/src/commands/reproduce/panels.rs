@@ -58,6 +58,12 @@ impl<'a> Ended<'a> {
 }
 
 impl Series {
+    /// The method, and apart from it its published noise.
+    fn key(&self) -> String {
+        let published = self.settings.get("mode").is_some_and(|mode| mode == "paper");
+        format!("{}{}", self.method, if published { "-published" } else { "" })
+    }
+
     /// What a curve of trade-offs was made of.
     pub(super) fn collected(&self) -> Option<&Collected> {
         self.stations.first().map(|(_, collected)| collected)
@@ -132,18 +138,12 @@ fn panel(
     let gap = first.map_or("", |config| gap_of(&config.notion)).replace('-', " ");
     let seeds = series.iter().filter_map(Series::collected).map(Collected::seeds).max();
     let epsilon = facet("epsilon");
-    let (kind, x_label, y_label, along) = match &plan.along {
-        None => (
-            Kind::TradeOff,
-            "test error (%)".to_owned(),
-            format!("{gap} gap (percentage points)"),
-            String::new(),
-        ),
+    let (kind, x_label, along) = match &plan.along {
+        None => (Kind::TradeOff, "test error (%)".to_owned(), String::new()),
         Some(Along { setting, at, log }) => (
             Kind::Line { x_log: *log, y_log: false },
             named(setting).to_owned(),
-            format!("{gap} gap (percentage points) at +{at} points of error"),
-            format!(" along {}", named(setting)),
+            format!(", {at} points of error above the unconstrained model"),
         ),
     };
     let caption = format!(
@@ -175,7 +175,7 @@ fn panel(
         silos: facet("silos").map(|silos| silos as usize),
         kind,
         x_label,
-        y_label,
+        y_label: format!("{gap} gap (percentage points)"),
         curves: series.iter().map(|own| curve(own, plan.along.as_ref(), &axis)).collect(),
         published,
         x_limit: limit(plan, experiment, &series),
@@ -248,7 +248,7 @@ fn tell_apart(all: &mut [Series]) {
 /// `axis` has all values of the setting on the horizontal axis: a method without the setting is
 /// the same at all of them.
 fn curve(series: &Series, along: Option<&Along>, axis: &[f64]) -> Curve {
-    let Series { method, label, stations, epsilon, privacy, .. } = series;
+    let Series { label, stations, epsilon, privacy, .. } = series;
     let mut points: Vec<Point> = match along {
         None => stations.first().map_or_else(Vec::new, |(_, collected)| trade_off(collected)),
         Some(Along { at, .. }) => {
@@ -273,14 +273,16 @@ fn curve(series: &Series, along: Option<&Along>, axis: &[f64]) -> Curve {
     if along.is_some() {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
-    Curve {
-        method: method.to_string(),
-        label: label.clone(),
-        epsilon: *epsilon,
-        privacy: privacy.clone(),
-        points,
-        fit: None,
+    let by_epsilon = along.is_some_and(|along| along.setting == "epsilon");
+    let (mut label, mut privacy) = (label.clone(), privacy.clone());
+    if by_epsilon && !privacy.holds {
+        // Claimed and honest epsilon differ from point to point: panels of one epsilon have both.
+        label += " (claim does not hold)";
+        privacy.protects += "; the claim does not hold at any epsilon of this axis";
+        (privacy.honest_epsilon, privacy.claimed_epsilon) = (None, None);
     }
+    let epsilon = epsilon.filter(|_| !by_epsilon);
+    Curve { method: series.key(), label, epsilon, privacy, points, fit: None }
 }
 
 /// A point per lambda, by rising lambda.
@@ -308,7 +310,7 @@ fn equal_error(series: &Series, at: &[f64]) -> EqualError {
         Reached { excess, violation: own.violation, standard_error: own.standard_error }
     };
     EqualError {
-        method: series.method.to_string(),
+        method: series.key(),
         label: series.label.clone(),
         epsilon: series.epsilon,
         at: at.iter().map(reached).collect(),
