@@ -21,8 +21,6 @@ const FILES: [(What, &str, &str); 6] = [
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Experiment {
-    #[serde(skip, default = "unknown")]
-    what: What,
     /// `figure-3`; the name of the file.
     #[serde(skip)]
     pub(super) name: String,
@@ -77,19 +75,18 @@ pub(super) struct PublishedCurve {
 impl Experiment {
     /// The experiments that `what` needs runs of.
     pub(super) fn of(what: What) -> Result<Vec<Self>, Failure> {
-        let read = |(own, name, text): &(What, &str, &str)| {
+        let wanted = |(own, name, _): &&(What, &str, &str)| match what {
+            What::All => true,
+            What::Headline => AVERAGED.contains(name),
+            one => one == *own,
+        };
+        let read = |(_, name, text): &(What, &str, &str)| {
             let mut experiment: Self = toml::from_str(text)
                 .map_err(|error| Failure::bug(format!("experiments/{name}.toml: {error}")))?;
-            (experiment.what, experiment.name) = (*own, (*name).to_owned());
+            (*name).clone_into(&mut experiment.name);
             Ok(experiment)
         };
-        let all = FILES.iter().filter(|(own, ..)| wanted(what, *own)).map(read);
-        all.collect::<Result<Vec<_>, _>>()
-    }
-
-    /// Whether the paper's average reductions are over it.
-    pub(super) fn is_averaged(&self) -> bool {
-        AVERAGED.contains(&self.what)
+        FILES.iter().filter(wanted).map(read).collect()
     }
 
     /// The data set of all its runs.
@@ -122,21 +119,8 @@ impl Experiment {
     }
 }
 
-/// Until the name of the file says it.
-fn unknown() -> What {
-    What::All
-}
-
 /// The paper's averages are over the figures that compare methods.
-const AVERAGED: [What; 4] = [What::Figure1, What::Figure3, What::Figure4, What::Figure5];
-
-fn wanted(what: What, own: What) -> bool {
-    match what {
-        What::All => true,
-        What::Headline => AVERAGED.contains(&own),
-        one => one == own,
-    }
-}
+pub(super) const AVERAGED: [&str; 4] = ["figure-1", "figure-3", "figure-4", "figure-5"];
 
 /// Keeps every fifth of many numbers, and the last.
 fn thin(values: &mut Vec<toml::Value>) {

@@ -1,115 +1,90 @@
 //! The paper's average reductions of the violation at equal error, for our runs.
 
-use steffle_report::Table;
+use steffle_report::{EqualError, Panel, Table};
 
-use super::panels::Series;
-use crate::commands::sweep::{Collected, Point, envelope, read_off};
-use crate::config::Method;
+/// What the paper states: the notion, the method that SteFFLe is compared with, percent.
+const STATED: [(&str, &str, f64); 3] = [
+    ("demographic parity", "pf-ld", 75.47),
+    ("demographic parity", "fedfdp", 52.93),
+    ("equalized odds", "fedfdp", 95.42),
+];
 
-/// The panels' series, by notion of fairness.
-pub(super) type OfNotion<'a> = (&'a str, Vec<&'a [Series]>);
-
-/// What the paper states, in percent.
-const STATED: [(&str, Method, f64); 2] =
-    [("demographic parity", Method::FedFdp, 52.93), ("equalized odds", Method::FedFdp, 95.42)];
-
-/// Excess errors, in percentage points, at which curves are compared.
-const STEPS: usize = 40;
+/// Our methods, as the panels name them: the paper's SteFFLe, and what became of it.
+const OURS: [(&str, &str); 3] = [
+    ("steffle-published", "SteFFLe, the paper's noise"),
+    ("steffle", "SteFFLe, exact noise"),
+    ("one-shot", "one-shot"),
+];
 
 /// A row per statement of the paper, a column per method of ours.
-pub(super) fn headline(notions: &[OfNotion<'_>]) -> Table {
+pub(super) fn headline(panels: &[&Panel]) -> Table {
     let mut rows = Vec::new();
     for (notion, baseline, stated) in STATED {
-        let panels: Vec<&[Series]> = notions
-            .iter()
-            .filter(|(own, _)| *own == notion)
-            .flat_map(|(_, panels)| panels.iter().copied())
-            .collect();
-        let cell = |label: &str| {
-            let found = panels.iter().filter_map(|series| in_panel(series, label, baseline));
-            let found: Vec<f64> = found.collect();
+        let cell = |(method, _): (&str, &str)| {
+            let own = panels.iter().filter(|panel| panel.notion == notion);
+            let found: Vec<f64> =
+                own.filter_map(|panel| in_panel(panel, method, baseline)).collect();
             match found.len() {
-                0 => "no common errors".to_owned(),
+                0 => "-".to_owned(),
                 n => format!("{:.1} % ({n} panels)", found.iter().sum::<f64>() / n as f64),
             }
         };
-        let mut row = vec![format!("{notion} against {baseline}"), format!("{stated} %")];
+        let mut row = vec![format!("{notion}, against {baseline}"), format!("{stated} %")];
         row.extend(OURS.map(cell));
         rows.push(row);
     }
-    let columns = ["mean reduction of the violation at equal error", "stated in the paper"];
+    let columns = ["mean reduction of the violation", "stated in the paper"];
+    let columns = columns.into_iter().chain(OURS.map(|(_, label)| label));
     Table {
         title: "Headline: average reductions".to_owned(),
-        columns: columns.into_iter().chain(OURS).map(str::to_owned).collect(),
+        columns: columns.map(str::to_owned).collect(),
         rows,
-        caption: "1 - (our violation) / (theirs) at equal test error, averaged over the errors \
-                  that both methods reach with a model that is fairer than the unconstrained one, \
-                  then over panels (data, epsilon, h). Lower envelopes over lambda of means over \
-                  seeds. A negative number means that ours is less fair there."
+        caption: "1 - (our violation) / (theirs) at equal test error, averaged over the errors of \
+                  each panel's table, then over panels (data, epsilon, h). Every method may return \
+                  the unconstrained model. A negative number means that ours is less fair."
             .to_owned(),
     }
 }
 
-/// The labels of our methods.
-const OURS: [&str; 3] = ["one-shot", "SteFFLe, exact noise", "SteFFLe, the paper's noise"];
-
 /// The mean reduction in one panel.
-fn in_panel(series: &[Series], label: &str, baseline: Method) -> Option<f64> {
-    let of = |chosen: &dyn Fn(&Series) -> bool| {
-        let found = series.iter().find(|own| chosen(own))?;
-        found.collected().map(|collected| envelope(&own_points(collected)))
-    };
-    let ours = of(&|own| own.label == label)?;
-    let theirs = of(&|own| own.method == baseline)?;
-    reduction(&ours, &theirs)
+fn in_panel(panel: &Panel, method: &str, baseline: &str) -> Option<f64> {
+    let row = |wanted: &str| panel.equal_error.iter().find(|row| row.method == wanted);
+    reduction(row(method)?, row(baseline)?)
 }
 
-/// Means over seeds without the unconstrained model, which no method is to be credited with.
-fn own_points(collected: &Collected) -> Vec<Point> {
-    collected.curve().means().split_off(1)
-}
-
-/// The mean of `1 - ours / theirs` over the errors that both envelopes cover.
-fn reduction(ours: &[Point], theirs: &[Point]) -> Option<f64> {
-    let (from, to) = match (ours, theirs) {
-        ([first, ..], [their_first, .., their_last]) => {
-            (first.excess.max(their_first.excess), their_last.excess)
-        }
-        ([first, ..], [only]) => (first.excess.max(only.excess), only.excess),
-        _ => return None,
-    };
-    if from > to {
-        return None;
-    }
-    let steps = if from == to { 0 } else { STEPS };
-    let gain = |step: usize| {
-        let excess = from + (to - from) * step as f64 / STEPS as f64;
-        let (ours, theirs) = (read_off(ours, excess)?, read_off(theirs, excess)?);
-        (theirs > 0.0).then(|| 100.0 * (1.0 - ours / theirs))
-    };
-    let gains: Option<Vec<f64>> = (0..=steps).map(gain).collect();
-    gains.map(|gains| gains.iter().sum::<f64>() / gains.len() as f64)
+/// The mean of `1 - ours / theirs`, in percent, over the errors at which both have a violation.
+fn reduction(ours: &EqualError, theirs: &EqualError) -> Option<f64> {
+    let pairs = ours.at.iter().zip(&theirs.at);
+    let gains: Vec<f64> = pairs
+        .filter_map(|(ours, theirs)| ours.violation.zip(theirs.violation))
+        .filter(|(_, theirs)| *theirs > 0.0)
+        .map(|(ours, theirs)| 100.0 * (1.0 - ours / theirs))
+        .collect();
+    (!gains.is_empty()).then(|| gains.iter().sum::<f64>() / gains.len() as f64)
 }
 
 #[cfg(test)]
 mod tests {
+    use steffle_report::Reached;
+
     use super::*;
 
-    fn points<const N: usize>(points: [(f64, f64); N]) -> Vec<Point> {
-        points.map(|(excess, violation)| Point { excess, violation }).to_vec()
+    fn row(violations: [Option<f64>; 3]) -> EqualError {
+        let reached = |violation| Reached { excess: 1.0, violation, standard_error: None };
+        EqualError {
+            method: String::new(),
+            label: String::new(),
+            epsilon: None,
+            at: violations.map(reached).to_vec(),
+        }
     }
 
     #[test]
     fn reductions_worked_by_hand() {
-        // Constant curves: 2 against 8 is a reduction by 75 %.
-        let ours = points([(0.0, 2.0)]);
-        let theirs = points([(0.5, 8.0), (1.5, 7.999_999)]);
-        assert!((reduction(&ours, &theirs).unwrap() - 75.0).abs() < 1e-4);
-        // A single point of theirs is compared there: ours reads 3 at 1.
-        let ours = points([(0.0, 4.0), (2.0, 2.0)]);
-        assert!((reduction(&ours, &points([(1.0, 6.0)])).unwrap() - 50.0).abs() < 1e-9);
-        // Errors that ours does not reach are no comparison.
-        assert_eq!(reduction(&points([(3.0, 1.0)]), &points([(1.0, 6.0)])), None);
-        assert_eq!(reduction(&[], &points([(1.0, 6.0)])), None);
+        // 2 against 8 is 75 %, 3 against 2 is -50 %; the mean is 12.5 %.
+        let ours = row([Some(2.0), Some(3.0), Some(1.0)]);
+        let theirs = row([Some(8.0), Some(2.0), None]);
+        assert!((reduction(&ours, &theirs).unwrap() - 12.5).abs() < 1e-12);
+        assert_eq!(reduction(&ours, &row([None, None, Some(0.0)])), None);
     }
 }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use steffle_report::Study;
+use steffle_report::{Panel, Study};
 
-use self::experiment::Experiment;
-use self::headline::{OfNotion, headline};
+use self::experiment::{AVERAGED, Experiment};
+use self::headline::headline;
 use self::output::{present, write_all};
-use self::panels::{Ended, Series, panels};
+use self::panels::{Ended, panels};
 use self::theory::theory;
 use super::sweep::{Run, run_all, seeds, threads};
 use crate::args::{ReproduceCommand, What};
@@ -75,19 +75,16 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
         notes: absent,
         ..Study::default()
     };
-    let mut made: Vec<(String, Vec<Series>)> = Vec::new();
     for (experiment, places) in experiments.iter().zip(&places) {
         let ended: Vec<Ended<'_>> =
             places.iter().map(|&place| Ended::new(&runs[place], &lines[place])).collect();
-        for (panel, series) in panels(experiment, &ended) {
-            if experiment.is_averaged() {
-                made.push((panel.notion.clone(), series));
-            }
-            study.panels.push(panel);
-        }
+        study.panels.extend(panels(experiment, &ended));
     }
     if matches!(command.what, What::Headline | What::All) {
-        study.tables.push(averages(&made));
+        let averaged = |panel: &&Panel| AVERAGED.contains(&panel.figure.as_str());
+        let panels: Vec<&Panel> = study.panels.iter().filter(averaged).collect();
+        let table = headline(&panels);
+        study.tables.push(table);
     }
     if with_theory {
         let numbers: Vec<u64> = study.seeds.clone();
@@ -117,18 +114,6 @@ fn available(command: &ReproduceCommand) -> Result<(Vec<Experiment>, Vec<String>
         )
     };
     Ok((there, missing.iter().map(sentence).collect()))
-}
-
-/// The headline, from panels sorted by notion.
-fn averages(made: &[(String, Vec<Series>)]) -> steffle_report::Table {
-    let mut notions: Vec<OfNotion<'_>> = Vec::new();
-    for (notion, series) in made {
-        match notions.iter_mut().find(|(own, _)| own == notion) {
-            Some((_, panels)) => panels.push(series),
-            None => notions.push((notion, vec![series])),
-        }
-    }
-    headline(&notions)
 }
 
 /// A run that failed is not hidden behind the curves of the others.

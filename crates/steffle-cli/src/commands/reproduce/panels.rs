@@ -17,9 +17,9 @@ pub(super) struct Ended<'a> {
 }
 
 /// One method in one panel, before it is drawn.
-pub(super) struct Series {
-    pub(super) method: Method,
-    pub(super) label: String,
+struct Series {
+    method: Method,
+    label: String,
     /// Values of the setting on the axis, with what was measured there. A method that does not have
     /// the setting has one without a value, as has every method in a panel of trade-offs.
     stations: Vec<(Option<f64>, Collected)>,
@@ -65,13 +65,13 @@ impl Series {
     }
 
     /// What a curve of trade-offs was made of.
-    pub(super) fn collected(&self) -> Option<&Collected> {
+    fn collected(&self) -> Option<&Collected> {
         self.stations.first().map(|(_, collected)| collected)
     }
 }
 
-/// All panels of an experiment with what they were made of.
-pub(super) fn panels(experiment: &Experiment, ended: &[Ended<'_>]) -> Vec<(Panel, Vec<Series>)> {
+/// All panels of an experiment.
+pub(super) fn panels(experiment: &Experiment, ended: &[Ended<'_>]) -> Vec<Panel> {
     let mut panels = Vec::new();
     for plan in &experiment.panels {
         let own = |ended: &&Ended<'_>| {
@@ -117,7 +117,7 @@ fn panel(
     plan: &Panels,
     facets: &[(String, Value)],
     runs: &[&Ended<'_>],
-) -> (Panel, Vec<Series>) {
+) -> Panel {
     let series = series(plan, facets, runs);
     let facet = |wanted: &str| {
         let fixed = plan.only.get(wanted).map(|value| json!(value));
@@ -164,7 +164,7 @@ fn panel(
     axis.dedup();
     let published = if plan.along.is_some() { Vec::new() } else { published(experiment, epsilon) };
     let separator = if words.is_empty() { "" } else { ": " };
-    let panel = Panel {
+    Panel {
         id,
         figure: experiment.name.clone(),
         title: format!("{}{along}{separator}{}", experiment.title, words.join(", ")),
@@ -185,8 +185,7 @@ fn panel(
             Some(_) => Vec::new(),
         },
         caption,
-    };
-    (panel, series)
+    }
 }
 
 /// Sorts the runs of a panel into curves, in the order in which they come.

@@ -18,7 +18,6 @@ use self::grid::runs;
 pub(crate) use self::grid::{Run, runs_of, seeds};
 use self::results::Results;
 use self::table::TradeOffs;
-pub(crate) use self::trade_off::{Point, envelope, read_off};
 use self::work::work;
 use crate::args::SweepCommand;
 use crate::failure::Failure;
