@@ -19,7 +19,7 @@ fn a_figure_leaves_data_pictures_and_a_page() {
             .map(|curve| curve["label"].as_str().unwrap())
             .collect();
         for label in
-            ["one-shot", "SteFFLe, exact noise", "SteFFLe, the paper's noise", "FedFDP", "PF-LD"]
+            ["one-shot", "SteFFLe, exact noise", "SteFFLe, paper's noise", "FedFDP", "PF-LD"]
         {
             assert!(labels.contains(&label), "{}: {labels:?}", panel["id"]);
         }
@@ -36,7 +36,7 @@ fn a_figure_leaves_data_pictures_and_a_page() {
             curves.iter().find(|curve| curve["label"] == label).unwrap()["privacy"].clone()
         };
         // The paper's noise does not give what it claims; the figure says both.
-        let paper = curve("SteFFLe, the paper's noise");
+        let paper = curve("SteFFLe, paper's noise");
         assert_eq!(paper["claimed_epsilon"], panel["epsilon"]);
         assert!(paper["honest_epsilon"].as_f64() > panel["epsilon"].as_f64());
         assert_eq!(curve("one-shot")["honest_epsilon"], panel["epsilon"]);

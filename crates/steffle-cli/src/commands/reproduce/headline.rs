@@ -11,7 +11,7 @@ const STATED: [(&str, &str, f64); 3] = [
 
 /// Our methods, as the panels name them: the paper's SteFFLe, and what became of it.
 const OURS: [(&str, &str); 3] = [
-    ("steffle-published", "SteFFLe, the paper's noise"),
+    ("steffle-published", "SteFFLe, paper's noise"),
     ("steffle", "SteFFLe, exact noise"),
     ("one-shot", "one-shot"),
 ];

@@ -8,7 +8,7 @@ use crate::config::{Method, Mode};
 /// A method for readers.
 pub(super) fn label(method: Method, mode: Mode) -> &'static str {
     match (method, mode) {
-        (Method::Steffle, Mode::Paper) => "SteFFLe, the paper's noise",
+        (Method::Steffle, Mode::Paper) => "SteFFLe, paper's noise",
         (Method::Steffle, Mode::None) => "SteFFLe, no noise",
         (Method::Steffle, Mode::Poisson) => "SteFFLe, secret batches",
         (Method::Steffle, Mode::Exact) => "SteFFLe, exact noise",

@@ -123,7 +123,7 @@ fn panel(axis: &Axis, values: &[Vec<f64>], found: Slope) -> Panel {
         y_label: "squared gradient norm of FERMI".to_owned(),
         curves: vec![Curve {
             method: "steffle".to_owned(),
-            label: "SteFFLe, the paper's noise".to_owned(),
+            label: "SteFFLe, paper's noise".to_owned(),
             epsilon: None,
             privacy: Privacy {
                 protects: "the noise is that of Theorem 3.2, whose claim does not hold".to_owned(),

@@ -9,7 +9,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::grid::Run;
-use crate::commands::train::{Public, Tables, train_family};
+use crate::commands::train::{Public, Shared, train_family};
 use crate::config::{Method, Mode, TrainConfig};
 use crate::failure::Failure;
 
@@ -48,7 +48,7 @@ pub(super) fn work(
     for family in &families {
         bases[family.base].waiting.fetch_add(1, Ordering::Relaxed);
     }
-    let tables = Tables::default();
+    let shared = Shared::by(threads);
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel::<Ended>();
     let worker = |sender: mpsc::Sender<Ended>| {
@@ -56,7 +56,7 @@ pub(super) fn work(
         let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return };
         pool.install(|| {
             while let Some(family) = families.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let lines = family.run(&bases[family.base], &tables, directory);
+                let lines = family.run(&bases[family.base], &shared, directory);
                 let lines = lines.into_iter().filter(|(place, _)| wanted(*place)).collect();
                 if sender.send(lines).is_err() {
                     return; // nobody listens any more
@@ -120,7 +120,7 @@ fn base_key(config: &TrainConfig) -> String {
 }
 
 impl Family<'_> {
-    fn run(&self, base: &Base, tables: &Tables, directory: &Path) -> Ended {
+    fn run(&self, base: &Base, shared: &Shared, directory: &Path) -> Ended {
         let [(_, first), ..] = self.runs[..] else { return Vec::new() };
         let lambdas: Vec<f64> = self.runs.iter().map(|(_, run)| run.config.lambda).collect();
         let public = |compute: &mut dyn FnMut() -> Result<Public, Failure>| {
@@ -132,7 +132,7 @@ impl Family<'_> {
             }
         };
         let config = first.config.clone();
-        let outcomes = train_family(config, &first.origins, &lambdas, tables, public, directory);
+        let outcomes = train_family(config, &first.origins, &lambdas, shared, public, directory);
         if base.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             *base.public.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }

@@ -1,17 +1,16 @@
 //! From a data set's name or files to what every node of a run holds.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Records};
 use steffle_data::{
-    Dataset, Groups, Job, Recipe, Schema, Source, Summary, attributes, encode, evaluation_groups,
-    partition, split,
+    Dataset, Groups, Job, Recipe, Schema, Source, attributes, encode, evaluation_groups, partition,
 };
 
+use super::shared::{Cut, Shared};
 use crate::config::{Centralisation, Check, Origins, TrainConfig, is_job, recipe};
 use crate::failure::Failure;
 
@@ -20,8 +19,8 @@ pub(crate) struct Loaded {
     pub(crate) schema: Schema,
     pub(crate) centralisation: Centralisation,
     pub(crate) holdings: Holdings,
-    pub(crate) test: HeldOut,
-    pub(crate) validation: Option<HeldOut>,
+    pub(crate) test: Arc<HeldOut>,
+    pub(crate) validation: Option<Arc<HeldOut>>,
     /// Rows left out for missing values.
     pub(crate) dropped: usize,
     /// The largest number of rows about one person.
@@ -61,28 +60,11 @@ impl Holdings {
 }
 
 impl HeldOut {
-    fn of(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Self, Failure> {
+    /// The given rows, encoded.
+    pub(super) fn of(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Self, Failure> {
         let records = encode(data, rows, schema)?.records;
         let groups = evaluation_groups(data, rows, schema)?;
         Ok(Self { records, groups })
-    }
-}
-
-/// Tables that were read, by what they were read for: the runs of a sweep share them.
-#[derive(Default)]
-pub(crate) struct Tables(Mutex<HashMap<String, Arc<Dataset>>>);
-
-impl Tables {
-    /// The table of a source, read if nobody has read it yet.
-    fn get(&self, source: &Source, recipe: Recipe) -> Result<Arc<Dataset>, Failure> {
-        let key = format!("{source:?} {recipe:?}");
-        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(data) = tables.get(&key) {
-            return Ok(data.clone());
-        }
-        let data = Arc::new(Dataset::new(source.read(&recipe)?, recipe)?);
-        tables.insert(key, data.clone());
-        Ok(data)
     }
 }
 
@@ -90,11 +72,11 @@ impl Tables {
 pub(crate) fn load(
     config: &TrainConfig,
     origins: &Origins,
-    tables: &Tables,
+    shared: &Shared,
 ) -> Result<Loaded, Failure> {
     match config.data.as_deref().map(Path::new) {
         Some(path) if is_job(path) => load_files(Job::read(path)?, config, origins),
-        Some(name) => load_table(&name.to_string_lossy(), config, origins, tables),
+        Some(name) => load_table(&name.to_string_lossy(), config, origins, shared),
         None => {
             let mut job = Job::new(Recipe::default());
             (job.records, job.attributes) = (config.records.clone(), config.attributes.clone());
@@ -118,53 +100,39 @@ fn load_table(
     name: &str,
     config: &TrainConfig,
     origins: &Origins,
-    tables: &Tables,
+    shared: &Shared,
 ) -> Result<Loaded, Failure> {
     let source = Source::parse(name, config.meaning.path.as_deref())?;
     exists(&source)?;
     let recipe = meaning(source.recipe(), config, origins)?;
-    let data = &*tables.get(&source, recipe)?;
-    let seed = config.seed;
-    let rows = split(data, config.validation, &mut stream(seed, 0, Purpose::Split, 0))?;
-    let random = &mut stream(seed, 0, Purpose::Partition, 0);
-    let silos = config.silos.unwrap_or(1);
-    let silos = partition(data, &rows.train, silos, config.heterogeneity, random)?;
-
-    let mut summary = Summary::of(data, &[]);
-    for silo in &silos {
-        summary.merge(&Summary::of(data, silo))?;
-    }
-    let schema = Schema::from_summary(data.recipe(), &summary)?;
-    let records = |rows: &Vec<u32>| Ok(encode(data, rows, &schema)?.records);
+    let data = &*shared.table(&source, recipe)?;
+    let cut = shared.cut(&source, data, config)?;
+    // Whoever shares nothing is handed the only copy.
+    let Cut { schema, train, silos, records, test, validation } = Arc::unwrap_or_clone(cut);
     let sealed = |rows: &Vec<u32>| Ok(attributes(data, rows, &schema)?);
     let centralisation = config.centralisation.unwrap_or(Centralisation::Silos);
     let holdings = match centralisation {
         Centralisation::OneSilo | Centralisation::Silos => {
-            let silo = |rows| Ok((records(rows)?, sealed(rows)?));
-            Holdings::Silos(silos.iter().map(silo).collect::<Result<_, Failure>>()?)
+            let sealed = silos.iter().map(sealed).collect::<Result<Vec<_>, Failure>>()?;
+            Holdings::Silos(records.into_iter().zip(sealed).collect())
         }
-        Centralisation::CentralAttributes => Holdings::Split {
-            records: silos.iter().map(records).collect::<Result<_, Failure>>()?,
-            attributes: vec![sealed(&rows.train)?],
-        },
+        Centralisation::CentralAttributes => {
+            Holdings::Split { records, attributes: vec![sealed(&train)?] }
+        }
         Centralisation::General(holders) => {
-            let random = &mut stream(seed, 0, Purpose::AttributesCut, 0);
-            let cut = partition(data, &rows.train, holders, 0.0, random)?;
-            Holdings::Split {
-                records: silos.iter().map(records).collect::<Result<_, Failure>>()?,
-                attributes: cut.iter().map(sealed).collect::<Result<_, Failure>>()?,
-            }
+            let random = &mut stream(config.seed, 0, Purpose::AttributesCut, 0);
+            let cut = partition(data, &train, holders, 0.0, random)?;
+            let attributes = cut.iter().map(sealed).collect::<Result<_, Failure>>()?;
+            Holdings::Split { records, attributes }
         }
     };
-    let validation = Some(&rows.validation).filter(|rows| !rows.is_empty());
-    let validation = validation.map(|rows| HeldOut::of(data, rows, &schema)).transpose()?;
     Ok(Loaded {
         centralisation,
         holdings,
-        test: HeldOut::of(data, &rows.test, &schema)?,
+        test,
         validation,
         dropped: data.dropped(),
-        largest_unit: data.largest_unit(&rows.train),
+        largest_unit: data.largest_unit(&train),
         schema,
     })
 }
@@ -199,7 +167,7 @@ fn load_files(mut job: Job, config: &TrainConfig, origins: &Origins) -> Result<L
     Ok(Loaded {
         centralisation,
         holdings,
-        test: HeldOut::of(&test, test.rows(), &schema)?,
+        test: Arc::new(HeldOut::of(&test, test.rows(), &schema)?),
         validation: None,
         dropped: test.dropped(),
         largest_unit,

@@ -9,6 +9,7 @@ mod plan;
 mod privacy;
 mod report;
 mod run;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,6 @@ use steffle_data::Schema;
 
 use self::federated::federated_privacy;
 use self::leaves::{Leaves, in_words, leaves};
-pub(super) use self::load::Tables;
 use self::load::{HeldOut, Holdings, Loaded, load};
 use self::plan::Preview;
 use self::privacy::{PrivacyReport, privacy};
@@ -31,6 +31,7 @@ use self::report::RowCounts;
 pub(crate) use self::report::TrainReport;
 pub(super) use self::run::Public;
 use self::run::{Ready, Trained, run};
+pub(super) use self::shared::Shared;
 use super::judge::judge;
 use crate::args::TrainCommand;
 use crate::config::{Centralisation, FederatedPlan, Method, Origins, ReadOut, Sign, TrainConfig};
@@ -50,7 +51,7 @@ pub(crate) fn train(
     // Reserved first: a run that cannot be written down is not worth its time.
     let destination = if dry_run { None } else { Some(reserve()?) };
     let progress = Progress::start("Reading data");
-    let loaded = load(&config, &origins, &Tables::default())?;
+    let loaded = load(&config, &origins, &Shared::default())?;
     let sizes = loaded.holdings.sizes();
     config.settle(loaded.schema.labels().len(), &sizes, loaded.centralisation);
     let prepared = Prepared::new(&config, &loaded, &sizes)?;
@@ -174,8 +175,8 @@ struct Facts<'a> {
     schema: Schema,
     centralisation: Centralisation,
     attributes_holders: usize,
-    test: HeldOut,
-    validation: Option<HeldOut>,
+    test: Arc<HeldOut>,
+    validation: Option<Arc<HeldOut>>,
 }
 
 impl<'a> Facts<'a> {
@@ -240,7 +241,7 @@ impl<'a> Facts<'a> {
             rounds: trained.rounds,
             seed: config.seed,
             test: measure(&self.test)?,
-            validation: self.validation.as_ref().map(measure).transpose()?,
+            validation: self.validation.as_deref().map(measure).transpose()?,
             baseline,
             privacy: prepared.privacy.clone(),
             leaves_in_clear: prepared.leaves.clone(),
@@ -263,11 +264,11 @@ pub(super) fn train_family(
     mut config: TrainConfig,
     origins: &Origins,
     lambdas: &[f64],
-    tables: &Tables,
+    shared: &Shared,
     public: impl FnOnce(&mut dyn FnMut() -> Result<Public, Failure>) -> Result<Arc<Public>, Failure>,
     run_dir: &Path,
 ) -> Result<Vec<Result<TrainReport, Failure>>, Failure> {
-    let loaded = load(&config, origins, tables)?;
+    let loaded = load(&config, origins, shared)?;
     let sizes = loaded.holdings.sizes();
     config.settle(loaded.schema.labels().len(), &sizes, loaded.centralisation);
     let prepared = Prepared::new(&config, &loaded, &sizes)?;
