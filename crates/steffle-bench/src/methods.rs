@@ -45,7 +45,7 @@ const LAMBDAS: &str = "0.2,0.5,1,2,4,7,14,30,80,250";
 const POLL: Duration = Duration::from_millis(5);
 
 /// A method that takes longer than this is stopped.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_mins(10);
 
 /// Prints a line per method.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let message = format!("{}: not there; run cargo build --release", program.display());
         return Err(message.into());
     }
-    println!("{:<28} {:>5} {:>8} {:>8} {:>8}", "method", "runs", "wall s", "runs/s", "peak MB");
+    println!("{:<34} {:>5} {:>8} {:>8} {:>8}", "method", "runs", "wall s", "runs/s", "peak MB");
     for (method, settings) in METHODS {
         let fair = !matches!(method, "fedavg" | "erm");
         let directory = std::env::temp_dir().join(format!("steffle-bench-{}", std::process::id()));
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let runs = lines?.lines().count();
         let name = [&[method], settings].concat().join(" ");
         let (peak, speed) = (peak? as f64 / 1e6, runs as f64 / wall);
-        println!("{name:<28} {runs:>5} {wall:>8.2} {speed:>8.1} {peak:>8.0}");
+        println!("{name:<34} {runs:>5} {wall:>8.2} {speed:>8.1} {peak:>8.0}");
     }
     Ok(())
 }
