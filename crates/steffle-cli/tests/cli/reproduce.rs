@@ -78,3 +78,38 @@ fn retired_adult_is_clearly_absent() {
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("--retired-adult FILE"), "{}", ran.stderr);
 }
+
+/// Made-up rows in the columns of the real file.
+fn retired_adult(rows: u32) -> String {
+    let mut text = "age,hours-per-week,education,race,gender,income\n".to_owned();
+    for row in 0..rows {
+        let (age, hours) = (18 + row * 7 % 60, 10 + row * 11 % 50);
+        let (school, race) = (["low", "middle", "high"][row as usize % 3], row * 5 % 4);
+        let man = row * 13 % 7 < 4;
+        let income =
+            20_000 + age * 400 + hours * 300 + if man { 9000 } else { 0 } + row * 31 % 9000;
+        let gender = if man { "Male" } else { "Female" };
+        text += &format!("{age},{hours},{school},r{race},{gender},{income}\n");
+    }
+    text
+}
+
+#[test]
+fn retired_adult_joins_when_it_is_supplied() {
+    let place = Place::new("reproduce-retired");
+    place.write("retired.csv", retired_adult(3000));
+    let arguments =
+        ["reproduce", "figure-4", "--quick", "--seeds", "1", "--retired-adult", "retired.csv"];
+    let told = place.json(&[&arguments[..], &["--out", "out"]].concat());
+    let panels = told["study"]["panels"].as_array().unwrap();
+    assert_eq!(panels.len(), 6, "three epsilons, two levels of heterogeneity");
+    assert!(panels.iter().all(|panel| panel["data"] == "retired-adult"));
+
+    // Too few rows for three silos: failures are not hidden behind an empty picture.
+    place.write("few.csv", retired_adult(2));
+    let few = ["reproduce", "figure-4", "--quick", "--seeds", "1", "--retired-adult", "few.csv"];
+    let ran = place.run(&[&few[..], &["--out", "few"]].concat());
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("runs failed"), "{}", ran.stderr);
+    assert!(place.read("few/report.html").contains("runs failed"));
+}

@@ -92,9 +92,15 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
         study.panels.extend(panels);
         study.tables.push(slopes);
     }
-    note_failures(&mut study, &lines);
+    let failed = failures(&lines);
+    study.notes.extend(failed.clone());
     write_all(&directory, &study, &lines)?;
-    present(&study, &directory, output)
+    present(&study, &directory, output)?;
+    match failed {
+        None => Ok(()),
+        Some(message) => Err(Failure::data("reproduce::failed_runs", message)
+            .help("everything else is complete; the same command tries the failed runs again")),
+    }
 }
 
 /// The experiments whose data is there, and a sentence about each that is absent.
@@ -117,16 +123,15 @@ fn available(command: &ReproduceCommand) -> Result<(Vec<Experiment>, Vec<String>
 }
 
 /// A run that failed is not hidden behind the curves of the others.
-fn note_failures(study: &mut Study, lines: &[Value]) {
+fn failures(lines: &[Value]) -> Option<String> {
     let failed: Vec<&Value> = lines.iter().filter(|line| line.get("error").is_some()).collect();
-    if let Some(first) = failed.first() {
-        study.notes.push(format!(
-            "{} of {} runs failed and are missing from the curves; the first: {}",
-            failed.len(),
-            lines.len(),
-            first["error"]["message"].as_str().unwrap_or_default()
-        ));
-    }
+    let first = failed.first()?;
+    Some(format!(
+        "{} of {} runs failed and are missing from the curves; the first: {}",
+        failed.len(),
+        lines.len(),
+        first["error"]["message"].as_str().unwrap_or_default()
+    ))
 }
 
 fn usual_directory(command: &ReproduceCommand) -> PathBuf {
