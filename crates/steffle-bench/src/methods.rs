@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let message = format!("{}: not there; run cargo build --release", program.display());
         return Err(message.into());
     }
-    println!("{:<34} {:>5} {:>8} {:>8} {:>8}", "method", "runs", "wall s", "runs/s", "peak MB");
+    println!("{:<44} {:>5} {:>8} {:>8} {:>8}", "method", "runs", "wall s", "runs/s", "peak MB");
     for (method, settings) in METHODS {
         let fair = !matches!(method, "fedavg" | "erm");
         let directory = std::env::temp_dir().join(format!("steffle-bench-{}", std::process::id()));
@@ -79,9 +79,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let lines = std::fs::read_to_string(directory.join("results.jsonl"));
         std::fs::remove_dir_all(&directory)?;
         let runs = lines?.lines().count();
-        let name = [&[method], settings].concat().join(" ");
+        let name = [&["--method", method], settings].concat().join(" ");
         let (peak, speed) = (peak? as f64 / 1e6, runs as f64 / wall);
-        println!("{name:<34} {runs:>5} {wall:>8.2} {speed:>8.1} {peak:>8.0}");
+        println!("{name:<44} {runs:>5} {wall:>8.2} {speed:>8.1} {peak:>8.0}");
     }
     Ok(())
 }

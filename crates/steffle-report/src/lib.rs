@@ -13,6 +13,7 @@
 //!     y,
 //!     y_error: Some(0.4),
 //!     lambda: None,
+//!     honest_epsilon: None,
 //!     seeds: 15,
 //! });
 //! let curve = Curve {

@@ -100,8 +100,12 @@ pub struct Curve {
 /// What a curve promises, to whom.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Privacy {
-    /// By our accountants; none for a method that is not private.
+    /// By our accountants; none for a method that is not private. The largest, where it differs
+    /// between the points of a curve.
     pub honest_epsilon: Option<f64>,
+    /// The smallest, where it differs between the points of a curve.
+    #[serde(default)]
+    pub least_honest_epsilon: Option<f64>,
     /// By its publication, where there is such a claim.
     pub claimed_epsilon: Option<f64>,
     /// Of (epsilon, delta).
@@ -129,6 +133,9 @@ pub struct Point {
     pub lambda: Option<f64>,
     /// How many seeds are in the mean.
     pub seeds: usize,
+    /// What this point costs, where it differs between the points of a curve.
+    #[serde(default)]
+    pub honest_epsilon: Option<f64>,
 }
 
 /// The slope of a curve beside the slope of a theorem.

@@ -13,7 +13,9 @@ pub(crate) fn name(curve: &Curve) -> String {
     match (curve.epsilon, curve.privacy.honest_epsilon) {
         (Some(_), None) => format!("{} (no guarantee)", curve.label),
         (Some(asked), Some(honest)) if honest > 1.005 * asked => {
-            format!("{} (honest ε {})", curve.label, rough(honest))
+            let least = curve.privacy.least_honest_epsilon;
+            let least = least.map(|least| format!("{} to ", rough(least))).unwrap_or_default();
+            format!("{} (honest ε {least}{})", curve.label, rough(honest))
         }
         _ => curve.label.clone(),
     }
@@ -52,7 +54,15 @@ pub(crate) fn tip(panel: &Panel, curve: &Curve, point: &Point) -> String {
         Some(lambda) => format!("λ = {}, {seeds}", short(lambda)),
         None => seeds,
     });
-    lines.push(promise(&curve.privacy));
+    lines.push(match point.honest_epsilon {
+        Some(honest) => promise(&Privacy {
+            honest_epsilon: Some(honest),
+            least_honest_epsilon: None,
+            claimed_epsilon: None,
+            ..curve.privacy.clone()
+        }),
+        None => promise(&curve.privacy),
+    });
     lines.join("\n")
 }
 
@@ -72,12 +82,21 @@ pub(crate) fn published_tip(panel: &Panel, point: &Published) -> String {
 pub(crate) fn promise(privacy: &Privacy) -> String {
     let delta = privacy.delta.map(|delta| format!(", δ = {}", short(delta))).unwrap_or_default();
     let honest = match privacy.honest_epsilon {
-        Some(epsilon) => format!("honest ε = {}{delta}", short(epsilon)),
+        Some(_) => format!("honest ε = {}{delta}", honest(privacy)),
         None => "not private".into(),
     };
     match differing_claim(privacy) {
         Some(claimed) => format!("{honest} (claimed ε = {})", short(claimed)),
         None => honest,
+    }
+}
+
+/// The honest epsilon or its range over the points of a curve.
+pub(crate) fn honest(privacy: &Privacy) -> String {
+    match (privacy.least_honest_epsilon, privacy.honest_epsilon) {
+        (_, None) => "not private".into(),
+        (None, Some(epsilon)) => short(epsilon),
+        (Some(least), Some(most)) => format!("{} to {}", short(least), short(most)),
     }
 }
 
@@ -141,5 +160,9 @@ mod tests {
         assert_eq!(promise(Some(7.0), Some(1.0)), "honest ε = 7 (claimed ε = 1)");
         assert_eq!(promise(None, Some(1.0)), "not private (claimed ε = 1)");
         assert_eq!(promise(None, None), "not private");
+        let mut varies = curve(Some(1.0), Some(9.55), None);
+        varies.privacy.least_honest_epsilon = Some(2.33);
+        assert_eq!(name(&varies), "M (honest ε 2.33 to 9.55)");
+        assert_eq!(honest(&varies.privacy), "2.33 to 9.55");
     }
 }

@@ -16,7 +16,7 @@ use clap::ValueEnum;
   steffle reproduce figure-3 --quick
   steffle reproduce all --seeds 15
   steffle reproduce figure-4 --retired-adult retired.csv
-  steffle reproduce theory --json | jq .tables")]
+  steffle reproduce theory --json | jq .study.tables")]
 pub(crate) struct ReproduceCommand {
     /// What to reproduce
     #[arg(value_enum, value_name = "WHAT")]

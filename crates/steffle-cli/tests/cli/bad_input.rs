@@ -98,7 +98,7 @@ fn settings() {
                 "train --method erm --surrogate-sharpness 2",
                 2,
                 "config::conflict",
-                "erm | no surrogate",
+                "erm | no fairness surrogate",
             ),
         ],
     );

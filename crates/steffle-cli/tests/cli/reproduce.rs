@@ -1,5 +1,6 @@
 //! `steffle reproduce`: everything that a figure leaves behind, and what is absent.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use crate::harness::Place;
@@ -45,7 +46,9 @@ fn a_figure_leaves_data_pictures_and_a_page() {
     let page = place.read("out/report.html");
     assert!(page.contains("one-shot") && !page.contains("src=\"http"));
     let lines = place.read("out/results.jsonl");
-    let table = place.json(&["data", "describe", "out/results.parquet", "--label", "method"]);
+    let describe = ["data", "describe", "out/results.parquet", "--label", "method"];
+    let table =
+        place.json(&[&describe[..], &["--sensitive", "data", "--missing", "category"]].concat());
     assert_eq!(table["rows"].as_u64().unwrap() as usize, lines.lines().count());
 
     // The same command again runs nothing.
@@ -77,6 +80,11 @@ fn retired_adult_is_clearly_absent() {
     let ran = place.run(&["reproduce", "figure-4", "--quick"]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("--retired-adult FILE"), "{}", ran.stderr);
+    let missing = ["reproduce", "figure-4", "--retired-adult", "nowhere.csv"];
+    assert_eq!(place.run(&missing).status, 3);
+    place.write("there.csv", "age\n1\n");
+    let useless = place.run(&["reproduce", "figure-5", "--retired-adult", "there.csv"]);
+    assert_eq!(useless.status, 2, "{}", useless.stderr);
 }
 
 /// Made-up rows in the columns of the real file.
@@ -89,7 +97,7 @@ fn retired_adult(rows: u32) -> String {
         let income =
             20_000 + age * 400 + hours * 300 + if man { 9000 } else { 0 } + row * 31 % 9000;
         let gender = if man { "Male" } else { "Female" };
-        text += &format!("{age},{hours},{school},r{race},{gender},{income}\n");
+        writeln!(text, "{age},{hours},{school},r{race},{gender},{income}").unwrap();
     }
     text
 }

@@ -4,7 +4,7 @@ use super::each;
 use crate::escape::escape;
 use crate::plot::short;
 use crate::study::{Curve, Panel, Study, Table};
-use crate::words::{differing_claim, epsilon_key, spread};
+use crate::words::{differing_claim, epsilon_key, honest, spread};
 
 /// The violation at equal error; nothing for a panel without such rows.
 pub(super) fn equal_error(panel: &Panel) -> String {
@@ -78,11 +78,8 @@ fn privacy_row(data: &str, curve: &Curve) -> String {
         let value = value.map_or_else(|| "\u{2013}".into(), short);
         format!("<td class=\"number\">{value}</td>")
     };
-    let honest = match privacy.honest_epsilon {
-        None => "<td class=\"number\">not private</td>".into(),
-        honest => number(honest),
-    };
-    let kept = match (privacy.holds, curve.epsilon) {
+    let honest = format!("<td class=\"number\">{}</td>", honest(privacy));
+    let kept = match (privacy.holds, privacy.honest_epsilon) {
         (false, _) => "<td class=\"broken\">no</td>",
         (true, Some(_)) => "<td>yes</td>",
         (true, None) => "<td>none asked</td>",

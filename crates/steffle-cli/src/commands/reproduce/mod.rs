@@ -8,6 +8,7 @@ mod output;
 mod panels;
 mod theory;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -112,6 +113,14 @@ fn available(command: &ReproduceCommand) -> Result<(Vec<Experiment>, Vec<String>
         let message = "figure-4 needs the Retired Adult data, which steffle may not distribute";
         return Err(Failure::usage("reproduce::data", message)
             .help("name the file: --retired-adult FILE; docs/DATA.md says where to get it"));
+    }
+    if let Some(path) = &command.retired_adult {
+        fs::metadata(path).map_err(|error| Failure::at(path, &error))?;
+        if !there.iter().any(|own| own.data() == RETIRED) {
+            let message = format!("--retired-adult means nothing to {}", word(command.what));
+            return Err(Failure::usage("reproduce::data", message)
+                .help("leave it out, or reproduce figure-4, headline or all"));
+        }
     }
     let sentence = |own: &Experiment| {
         format!(

@@ -38,6 +38,7 @@ pub(super) fn promise(method: Method, privacy: &Value) -> Privacy {
     let (protects, trusted) = if private { words(method) } else { ("nothing", "everybody") };
     Privacy {
         honest_epsilon: number("honest_epsilon").filter(|_| private).or(asked),
+        least_honest_epsilon: None,
         claimed_epsilon: number("claimed_epsilon").or(asked).filter(|_| private && !holds),
         delta: number("delta").filter(|_| private),
         protects: protects.to_owned(),

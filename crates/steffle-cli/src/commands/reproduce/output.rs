@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steffle_report::{Panel, Reached, Study, Table, html, png, svg};
+use steffle_report::{Panel, Privacy, Reached, Study, Table, html, png, svg};
 
 use super::flat::write_parquet;
 use crate::commands::sweep::write;
@@ -75,12 +75,20 @@ fn tables(study: &Study) -> Vec<Table> {
     panels.map(equal_error).chain(study.tables.iter().cloned()).collect()
 }
 
+const CAPTION: &str = "Gap in percentage points at so many points of test error above the \
+                       unconstrained model: lower envelope over lambda of the means over seeds, in \
+                       brackets the standard error. Every method may return the unconstrained \
+                       model.";
+
 fn equal_error(panel: &Panel) -> Table {
     let mut columns = vec!["violation at equal error".to_owned(), "honest epsilon".to_owned()];
     let first = panel.equal_error.first().into_iter().flat_map(|row| &row.at);
     columns.extend(first.map(|reached| format!("+{}", reached.excess)));
     let row = |(own, curve): (&steffle_report::EqualError, &steffle_report::Curve)| {
-        let honest = curve.privacy.honest_epsilon.map(|value| format!("{value:.2}"));
+        let Privacy { honest_epsilon, claimed_epsilon, .. } = &curve.privacy;
+        let claimed = claimed_epsilon.map(|claimed| format!(" (claims {claimed})"));
+        let honest = honest_epsilon
+            .map(|honest| format!("{honest:.2}{}", claimed.as_deref().unwrap_or_default()));
         let mut row = vec![own.label.clone(), honest.unwrap_or_else(|| "not private".to_owned())];
         row.extend(own.at.iter().map(cell));
         row
@@ -89,7 +97,7 @@ fn equal_error(panel: &Panel) -> Table {
         title: panel.title.clone(),
         columns,
         rows: panel.equal_error.iter().zip(&panel.curves).map(row).collect(),
-        caption: String::new(),
+        caption: CAPTION.to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! From the runs of an experiment to its panels.
 
 use serde_json::{Map, Value, json};
-use steffle_report::{Curve, EqualError, Kind, Panel, Point, Published, Reached};
+use steffle_report::{Curve, EqualError, Kind, Panel, Point, Privacy, Published, Reached};
 
 use super::experiment::{Along, Experiment, Panels};
 use super::names::{label, promise};
@@ -22,10 +22,17 @@ struct Series {
     label: String,
     /// Values of the setting on the axis, with what was measured there. A method that does not have
     /// the setting has one without a value, as has every method in a panel of trade-offs.
-    stations: Vec<(Option<f64>, Collected)>,
+    stations: Vec<Station>,
     epsilon: Option<f64>,
-    privacy: steffle_report::Privacy,
     settings: Map<String, Value>,
+}
+
+/// What was measured at one value of the setting on the axis.
+struct Station {
+    at: Option<f64>,
+    collected: Collected,
+    /// Of the first run that did not fail.
+    privacy: Option<Privacy>,
 }
 
 /// What does not tell one curve from another: the points of a curve, what follows from lambda (the
@@ -64,9 +71,35 @@ impl Series {
         format!("{}{}", self.method, if published { "-published" } else { "" })
     }
 
+    /// What all of its points promise: the range of what they cost, where they differ.
+    fn privacy(&self) -> Privacy {
+        let own = || self.stations.iter().filter_map(|station| station.privacy.as_ref());
+        let costs = || own().filter_map(|privacy| privacy.honest_epsilon);
+        let (least, most) = (costs().reduce(f64::min), costs().reduce(f64::max));
+        let first = own().next().cloned().unwrap_or_default();
+        if least == most {
+            return first;
+        }
+        Privacy {
+            honest_epsilon: most,
+            least_honest_epsilon: least,
+            // Every point has a claim of its own.
+            claimed_epsilon: first.claimed_epsilon.filter(|_| self.claims_once()),
+            ..first
+        }
+    }
+
+    /// Whether all points claim the same.
+    fn claims_once(&self) -> bool {
+        let own = || self.stations.iter().filter_map(|station| station.privacy.as_ref());
+        let mut claims = own().map(|privacy| privacy.claimed_epsilon);
+        let first = claims.next();
+        claims.all(|claim| Some(claim) == first)
+    }
+
     /// What a curve of trade-offs was made of.
     fn collected(&self) -> Option<&Collected> {
-        self.stations.first().map(|(_, collected)| collected)
+        self.stations.first().map(|station| &station.collected)
     }
 }
 
@@ -146,10 +179,15 @@ fn panel(
             format!(", {at} points of error above the unconstrained model"),
         ),
     };
+    let means = match seeds.unwrap_or(0) {
+        0 | 1 => "One seed, so without error bars.".to_owned(),
+        seeds => format!(
+            "Means over {seeds} seeds, each a new split, new silos and new noise; bars are one \
+             standard error over seeds."
+        ),
+    };
     let caption = format!(
-        "Means over {} seeds, each a new split, new silos and new noise; bars are one standard \
-         error over seeds.{}",
-        seeds.unwrap_or(0),
+        "{means}{}",
         match &plan.along {
             None => " One point per lambda.".to_owned(),
             Some(Along { at, .. }) => format!(
@@ -159,7 +197,7 @@ fn panel(
         }
     );
     let mut axis: Vec<f64> =
-        series.iter().flat_map(|own| &own.stations).filter_map(|(station, _)| *station).collect();
+        series.iter().flat_map(|own| &own.stations).filter_map(|station| station.at).collect();
     axis.sort_by(f64::total_cmp);
     axis.dedup();
     let published = if plan.along.is_some() { Vec::new() } else { published(experiment, epsilon) };
@@ -208,18 +246,22 @@ fn series(plan: &Panels, facets: &[(String, Value)], runs: &[&Ended<'_>]) -> Vec
                 label: label(run.config.method, run.config.mode).to_owned(),
                 stations: Vec::new(),
                 epsilon: ended.settings.get("epsilon").and_then(Value::as_f64),
-                privacy: promise(run.config.method, &line["privacy"]),
                 settings,
             });
             all.len() - 1
         });
         let stations = &mut all[place].stations;
-        let at = stations.iter().position(|(own, _)| *own == station);
+        let at = stations.iter().position(|own| own.at == station);
         let at = at.unwrap_or_else(|| {
-            stations.push((station, Collected::new(gap_of(&run.config.notion))));
+            let collected = Collected::new(gap_of(&run.config.notion));
+            stations.push(Station { at: station, collected, privacy: None });
             stations.len() - 1
         });
-        stations[at].1.add(&run.config, line);
+        let station = &mut stations[at];
+        station.collected.add(&run.config, line);
+        if let (None, Some(privacy)) = (&station.privacy, line.get("privacy")) {
+            station.privacy = Some(promise(run.config.method, privacy));
+        }
     }
     tell_apart(&mut all);
     all
@@ -247,41 +289,44 @@ fn tell_apart(all: &mut [Series]) {
 /// `axis` has all values of the setting on the horizontal axis: a method without the setting is
 /// the same at all of them.
 fn curve(series: &Series, along: Option<&Along>, axis: &[f64]) -> Curve {
-    let Series { label, stations, epsilon, privacy, .. } = series;
+    let Series { label, stations, epsilon, .. } = series;
     let mut points: Vec<Point> = match along {
-        None => stations.first().map_or_else(Vec::new, |(_, collected)| trade_off(collected)),
+        None => series.collected().map_or_else(Vec::new, trade_off),
         Some(Along { at, .. }) => {
-            let station = |(station, collected): &(Option<f64>, Collected)| {
-                let reached = collected.curve().at(*at);
-                let point = |x: f64| Point {
-                    x,
-                    x_error: None,
-                    y: reached.violation.unwrap_or(f64::NAN),
-                    y_error: reached.standard_error,
-                    lambda: None,
-                    seeds: collected.seeds(),
-                };
-                let places = station.map_or_else(|| axis.to_vec(), |place| vec![place]);
-                let points: Vec<Point> = places.into_iter().map(point).collect();
-                // Where no point of the method has so little error, there is nothing to draw.
-                if reached.violation.is_some() { points } else { Vec::new() }
-            };
-            stations.iter().flat_map(station).collect()
+            stations.iter().flat_map(|station| station.points(*at, axis)).collect()
         }
     };
     if along.is_some() {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
     let by_epsilon = along.is_some_and(|along| along.setting == "epsilon");
-    let (mut label, mut privacy) = (label.clone(), privacy.clone());
-    if by_epsilon && !privacy.holds {
-        // Claimed and honest epsilon differ from point to point: panels of one epsilon have both.
-        label += " (claim does not hold)";
-        privacy.protects += "; the claim does not hold at any epsilon of this axis";
-        (privacy.honest_epsilon, privacy.claimed_epsilon) = (None, None);
+    let privacy = series.privacy();
+    if privacy.least_honest_epsilon.is_none() {
+        points.iter_mut().for_each(|point| point.honest_epsilon = None);
     }
+    let broken = by_epsilon && !privacy.holds;
+    let label = format!("{label}{}", if broken { " (claim does not hold)" } else { "" });
     let epsilon = epsilon.filter(|_| !by_epsilon);
     Curve { method: series.key(), label, epsilon, privacy, points, fit: None }
+}
+
+impl Station {
+    /// The violation at an excess error: a point, or one at every place of the axis for a method
+    /// that does not have the setting, or none where no point of the method has so little error.
+    fn points(&self, excess: f64, axis: &[f64]) -> Vec<Point> {
+        let reached = self.collected.curve().at(excess);
+        let Some(y) = reached.violation else { return Vec::new() };
+        let point = |x: f64| Point {
+            x,
+            x_error: None,
+            y,
+            y_error: reached.standard_error,
+            lambda: None,
+            seeds: self.collected.seeds(),
+            honest_epsilon: self.privacy.as_ref().and_then(|privacy| privacy.honest_epsilon),
+        };
+        self.at.map_or_else(|| axis.to_vec(), |place| vec![place]).into_iter().map(point).collect()
+    }
 }
 
 /// A point per lambda, by rising lambda.
@@ -297,6 +342,7 @@ fn trade_off(collected: &Collected) -> Vec<Point> {
             y_error: violation.standard_error,
             lambda: Some(lambda),
             seeds: collected.seeds(),
+            honest_epsilon: None,
         })
     };
     lambdas.iter().filter_map(point).collect()

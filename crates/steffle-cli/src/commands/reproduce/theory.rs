@@ -42,8 +42,8 @@ pub(super) fn theory(seeds: &[u64], quick: bool) -> Result<(Vec<Panel>, Table), 
         let values: Vec<Vec<f64>> = measured.by_ref().take(axis.instances.len()).collect();
         let at: Vec<f64> = axis.instances.iter().map(|(x, _)| *x).collect();
         let found = slope(&at, &values);
-        panels.push(panel(axis, &values, found));
-        let half = interval(found);
+        let half = interval(found, seeds.len());
+        panels.push(panel(axis, &values, found, half));
         rows.push(vec![
             axis.label.to_owned(),
             format!("{:.2}", axis.predicted),
@@ -96,7 +96,7 @@ fn axes(quick: bool) -> Vec<Axis> {
     ]
 }
 
-fn panel(axis: &Axis, values: &[Vec<f64>], found: Slope) -> Panel {
+fn panel(axis: &Axis, values: &[Vec<f64>], found: Slope, half: f64) -> Panel {
     let points = axis.instances.iter().zip(values).filter_map(|((x, _), own)| {
         let mean = Mean::of(own)?;
         Some(Point {
@@ -106,9 +106,9 @@ fn panel(axis: &Axis, values: &[Vec<f64>], found: Slope) -> Panel {
             y_error: mean.standard_error,
             lambda: None,
             seeds: own.len(),
+            honest_epsilon: None,
         })
     });
-    let half = interval(found);
     Panel {
         id: format!("theory-{}", axis.name),
         figure: "theory".to_owned(),
@@ -147,7 +147,13 @@ fn panel(axis: &Axis, values: &[Vec<f64>], found: Slope) -> Panel {
     }
 }
 
-/// Half of the 95 % interval; the jackknife's standard error is taken as that of a normal law.
-fn interval(found: Slope) -> f64 {
-    if found.standard_error.is_finite() { 1.96 * found.standard_error } else { 0.0 }
+/// Half of the 95 % interval: Student's quantile for two seeds or more, each of which is left out once
+/// by the jackknife.
+fn interval(found: Slope, seeds: usize) -> f64 {
+    const QUANTILES: [f64; 20] = [
+        12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
+        2.12, 2.11, 2.10, 2.09, 2.09,
+    ];
+    let quantile = QUANTILES.get(seeds.saturating_sub(2)).copied().unwrap_or(2.09);
+    quantile * found.standard_error
 }
