@@ -33,7 +33,8 @@ pub(crate) struct Cli {
 /// Options of every command.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct GlobalArgs {
-    /// Print one JSON object on standard output; progress and messages go to standard error
+    /// Print one JSON object on standard output (`sweep`: one per run); progress and messages go to
+    /// standard error
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// When to colour: NO_COLOR in the environment means never, unless this says always

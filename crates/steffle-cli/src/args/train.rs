@@ -172,7 +172,7 @@ pub(crate) struct TrainArgs {
     )]
     pub(crate) noise: Option<String>,
     /// With one-shot: silos also share Gram matrices of their features, their caps and their noisy
-    /// sums, and are decoded together: better for many small silos at small epsilon
+    /// sums, and are decoded together; the plug-in rule of several silos needs it
     #[arg(
         long,
         value_name = "YES",

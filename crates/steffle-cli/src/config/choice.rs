@@ -101,7 +101,7 @@ impl Method {
         }
     }
 
-    /// Whether models for several lambdas come from one release, each found from the one before.
+    /// Whether models for several lambdas are found in one go, from one release where there is one.
     pub(crate) fn has_path(self) -> bool {
         matches!(self, Self::Fermi | Self::RandomisedResponse | Self::Reductions)
     }
