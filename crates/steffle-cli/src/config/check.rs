@@ -56,6 +56,11 @@ impl Check<'_> {
         self.number(key, given, f64::MIN_POSITIVE.., "a finite number above 0")
     }
 
+    /// An epsilon that leaves something after the slack of integer noise is paid (2e-6).
+    pub(crate) fn paid_epsilon(self, given: Option<f64>) -> Result<Option<f64>, Failure> {
+        self.number("epsilon", given, 1e-5.., "a finite number, 0.00001 or more")
+    }
+
     /// A count that is not zero.
     pub(crate) fn count<N>(self, key: &str, given: Option<N>) -> Result<Option<N>, Failure>
     where

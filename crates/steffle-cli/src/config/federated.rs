@@ -69,11 +69,17 @@ pub(super) fn federated(
     }
     let foreign = FOREIGN.iter().find(|key| check.0.set(key) && !method.takes(key));
     if let Some(key) = foreign {
-        let message = format!("{key} means nothing to {method}, whose silos train by themselves");
+        let message = if method == Method::FedFdp && *key == "noise" {
+            "noise cannot be chosen for fedfdp: its noise is simulated only, from the seed"
+                .to_owned()
+        } else {
+            format!("{key} means nothing to {method}, whose silos train by themselves")
+        };
         return Err(check.0.conflict(key, message).help("leave it out, or use steffle"));
     }
     let private = mode != Mode::None;
-    if private && !method.has(mode) {
+    let without = !method.takes("mode") && check.0.typed("mode");
+    if without || (private && !method.has(mode)) {
         let (has, help) = match method {
             Method::FedAvg => ("adds no noise, so it has no", "leave --mode out"),
             _ => ("draws secret batches, so it has no", "use --mode poisson"),

@@ -30,6 +30,11 @@ impl Origins {
         self.typed(key) || self.file.as_ref().is_some_and(|file| file.sets(key))
     }
 
+    /// Whether it stands on the command line.
+    pub(crate) fn typed(&self, key: &str) -> bool {
+        self.typed.iter().any(|typed| typed == key)
+    }
+
     /// Refuses the value of `key`: what was given, where, and what is allowed.
     pub(crate) fn refuse(&self, key: &str, given: impl Display, allowed: &str) -> Failure {
         self.reject(key, given, &format!("it must be {allowed}"))
@@ -61,9 +66,5 @@ impl Origins {
     fn place(&self, key: &str) -> Option<String> {
         let from_file = self.file.as_ref().filter(|_| !self.typed(key));
         from_file.and_then(|file| file.place(key))
-    }
-
-    fn typed(&self, key: &str) -> bool {
-        self.typed.iter().any(|typed| typed == key)
     }
 }

@@ -69,9 +69,7 @@ impl TrainConfig {
                 .number("validation", train.validation, 0.0..1.0, "a number in [0, 1)")?
                 .unwrap_or(0.0),
             model: check.explained("model", train.model.as_deref())?,
-            notion: check
-                .explained("notion", train.notion.as_deref())?
-                .unwrap_or(NotionName::DemographicParity),
+            notion: notion(check, method, train.notion.as_deref())?,
             heterogeneity,
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,
@@ -112,6 +110,31 @@ fn keys() -> Vec<String> {
         flags.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect();
     keys.sort();
     keys
+}
+
+/// The notion of fairness; refuses none to methods that would have nothing to release or to solve.
+fn notion(check: Check<'_>, method: Method, given: Option<&str>) -> Result<NotionName, Failure> {
+    let notion = check.explained("notion", given)?.unwrap_or(NotionName::DemographicParity);
+    let needed = match method {
+        Method::OneShot
+        | Method::RandomisedResponse
+        | Method::DpFermi
+        | Method::PfLd
+        | Method::Reductions => true,
+        Method::Steffle
+        | Method::SteffleNonprivate
+        | Method::Fermi
+        | Method::FedFdp
+        | Method::FedAvg
+        | Method::Erm => false,
+    };
+    if needed && notion == NotionName::None {
+        let message =
+            format!("method {method} needs a notion of fairness, and notion none is none");
+        let help = "use --method erm, or choose a notion, for example demographic-parity";
+        return Err(check.0.conflict("notion", message).help(help));
+    }
+    Ok(notion)
 }
 
 /// h of Algorithm 3.
@@ -225,7 +248,7 @@ fn privacy(
     if !method.steps() && method != Method::Erm {
         return foreign_to(check, method, mode);
     }
-    if mode != Mode::None && method == Method::Erm {
+    if method == Method::Erm && (mode != Mode::None || check.0.typed("mode")) {
         let message = format!(
             "method erm never reads the sensitive attribute, so mode {mode} has nothing to protect"
         );
@@ -279,6 +302,7 @@ fn privacy(
             let noise_shape = noise_shape.unwrap_or(NoiseShape::Shaped);
             let accounting = accounting.unwrap_or(Accounting::Record);
             let bounds = Bounds::Exact { row_cap, noise_shape, accounting, noise };
+            let epsilon = check.paid_epsilon(epsilon)?;
             Some(Privacy { epsilon: epsilon.unwrap_or(1.0), delta, bounds })
         }
     })
@@ -288,10 +312,11 @@ fn privacy(
 fn foreign_to(check: Check<'_>, method: Method, mode: Mode) -> Result<Option<Privacy>, Failure> {
     let open = matches!(method, Method::Fermi | Method::Reductions);
     let epsilon = open.then_some("epsilon");
-    let mode = (mode != Mode::None).then_some("mode");
+    // A written configuration says `none` of them.
+    let mode = (mode != Mode::None || check.0.typed("mode")).then_some("mode");
     let noise = open.then_some("noise");
     let delta = (method != Method::OneShot).then_some("delta");
-    let keys = ["row-cap", "noise-shape", "clip", "diameter"].into_iter();
+    let keys = ["row-cap", "noise-shape", "accounting", "clip", "diameter"].into_iter();
     let keys = keys.chain(delta).chain(epsilon).chain(noise).chain(mode);
     match keys.into_iter().find(|key| check.0.set(key)) {
         Some(key) => {
@@ -342,7 +367,7 @@ fn one_shot(
             None => Ok(None),
         };
     }
-    let epsilon = check.positive("epsilon", train.epsilon)?;
+    let epsilon = check.paid_epsilon(train.epsilon)?;
     let delta = f64::MIN_POSITIVE..1.0;
     let delta = check.number("delta", train.delta, delta, "a number in (0, 1), ends excluded")?;
     let noise = check.word("noise", train.noise.as_deref())?.unwrap_or(NoiseOrigin::Simulated);

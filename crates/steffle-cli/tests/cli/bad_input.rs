@@ -80,6 +80,7 @@ fn settings() {
             ("train --mode paper", 2, "config::conflict", "--epsilon"),
             ("train --method fermi --epsilon 1", 2, "config::conflict", "epsilon | adds no noise"),
             ("train --method fermi --rounds 5", 2, "config::conflict", "fermi | no rounds"),
+            ("train --epsilon 1e-7", 2, "config::epsilon", "--epsilon 0.0000001 | 0.00001 or more"),
             ("train --method randomised-response", 2, "config::conflict", "--epsilon"),
             (
                 "train --method randomised-response --epsilon 1e-9",

@@ -102,6 +102,23 @@ fn baselines_refuse_what_they_are_not_defined_for() {
         (&["--method", "steffle", "--sign", "batch"], "pf-ld"),
         (&["--method", "reductions", "--epsilon", "1"], "adds no noise"),
         (&["--method", "reductions", "--rounds", "5"], "rounds"),
+        (&["--method", "reductions", "--mode", "none"], "mode means nothing"),
+        (&["--method", "fermi", "--mode", "none"], "mode means nothing"),
+        (&["--method", "one-shot", "--mode", "none"], "mode means nothing"),
+        (&["--method", "one-shot", "--accounting", "round"], "accounting means nothing"),
+        (&["--method", "erm", "--mode", "none"], "mode none"),
+        (
+            &["--method", "randomised-response", "--epsilon", "1", "--mode", "none"],
+            "mode means nothing",
+        ),
+        (&["--method", "pf-ld", "--notion", "none"], "use --method erm"),
+        (&["--method", "dp-fermi", "--notion", "none"], "use --method erm"),
+        (&["--method", "reductions", "--notion", "none"], "use --method erm"),
+        (
+            &["--method", "randomised-response", "--epsilon", "1", "--notion", "none"],
+            "use --method erm",
+        ),
+        (&["--method", "dp-fermi", "--epsilon", "1e-9"], "0.00001 or more"),
     ] {
         let refused = place.run(&[&["train"], flags, &MEANING].concat());
         assert_eq!(refused.status, 2, "{flags:?}: {}", refused.stderr);
