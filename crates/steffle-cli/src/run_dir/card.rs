@@ -6,21 +6,22 @@ use serde_json::json;
 use steffle::metrics::Report;
 use steffle_data::Schema;
 
-use crate::commands::TrainReport;
+use crate::commands::{TrainReport, without_noise};
+use crate::config::Method;
 
 /// Markdown with a YAML header.
 pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) -> String {
-    let mut card = header(report);
+    let goal = Goal::of(report);
+    let sensitive = schema.recipe().sensitive.join("`, `");
+    let mut card = header(report, goal);
     // Writing to a string cannot fail.
     let _ = write!(
         card,
-        "\n# Fair classifier for `{label}` ({data})\n\n\
+        "\n# {title} for `{label}` ({data})\n\n\
          A {model} model that predicts `{label}` from {columns} columns ({features} encoded \
-         features). It was trained by method `{method}` over {silos} silo(s) so that its \
-         predictions depend little on `{sensitive}` (notion: {notion}, lambda {lambda}). It does \
-         not need `{sensitive}` to predict.\n\n\
-         ## Privacy\n\n{statement}\n\nWhat left each silo without noise, because it does not \
-         involve `{sensitive}`:\n\n{leaves}\n{gap}\
+         features). It was trained by method `{method}` {place}{aim} It does not need \
+         `{sensitive}` to predict.\n\n\
+         ## Privacy\n\n{statement}\n\n{without_noise}:\n\n{leaves}\n{gap}\
          ## Results on {test} held-out rows\n\n{overall}\n{groups}\n\
          95 % intervals are in `metrics.json`. They say how far chance in the held-out rows could \
          move a number, not how the model does on people unlike those in the data.\n\n\
@@ -28,7 +29,7 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
          labelled.csv\n```\n\n\
          ## Limits\n\n\
          - Small gaps here do not make a decision lawful or just; they are averages over groups.\n\
-         - Gaps are guarded for the groups `{classes}` only, not for other or finer groups.\n\
+         - {guarded}\n\
          - A category that training never saw switches on no feature; `predict` counts such \
          cells.\n\n\
          ## Settings\n\n```toml\n{config}```\n",
@@ -38,23 +39,83 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         columns = schema.numeric().len() + schema.categorical().len(),
         features = report.features,
         method = report.method,
-        silos = report.silos,
-        sensitive = schema.recipe().sensitive.join("`, `"),
-        notion = report.notion,
-        lambda = report.lambda,
+        title = goal.title(),
+        place = if report.method.central() {
+            "on all data in one place".to_owned()
+        } else {
+            format!("over {} silo(s)", report.silos)
+        },
+        aim = goal.aim(report, &sensitive),
+        without_noise = without_noise(report.method),
         statement = report.privacy.statement,
         leaves = leaves(report),
         gap = estimated_gap(report),
         test = report.test.records,
         overall = overall(&report.test, &report.baseline),
         groups = groups(&report.test, &report.baseline),
-        classes = schema.classes().join("`, `"),
+        guarded = goal.guarded(&schema.classes().join("`, `")),
     );
     card
 }
 
+/// What a model was trained for besides accuracy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    Groups,
+    Silos,
+    Nothing,
+}
+
+impl Goal {
+    fn of(report: &TrainReport) -> Self {
+        match report.method {
+            Method::Erm | Method::FedAvg => Self::Nothing,
+            _ if report.lambda == 0.0 => Self::Nothing,
+            Method::FedFdp => Self::Silos,
+            _ if report.notion == "none" => Self::Nothing,
+            _ => Self::Groups,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Groups => "Fair classifier",
+            Self::Silos => "Classifier with balanced silos",
+            Self::Nothing => "Classifier",
+        }
+    }
+
+    fn aim(self, report: &TrainReport, sensitive: &str) -> String {
+        let TrainReport { notion, lambda, .. } = report;
+        match self {
+            Self::Groups => format!(
+                " so that its predictions depend little on `{sensitive}` (notion: {notion}, lambda \
+                 {lambda})."
+            ),
+            Self::Silos => format!(
+                " so that its losses in the silos are nearly equal (lambda {lambda}). Nothing was \
+                 done about `{sensitive}`, which training never read."
+            ),
+            Self::Nothing => {
+                format!(". Nothing was done about gaps between groups of `{sensitive}`.")
+            }
+        }
+    }
+
+    fn guarded(self, classes: &str) -> String {
+        match self {
+            Self::Groups => format!(
+                "Gaps are guarded for the groups `{classes}` only, not for other or finer groups."
+            ),
+            Self::Silos | Self::Nothing => {
+                format!("Gaps between the groups `{classes}` were measured, not reduced.")
+            }
+        }
+    }
+}
+
 /// The YAML header. Every value is JSON, which is YAML too, so no name can break it.
-fn header(report: &TrainReport) -> String {
+fn header(report: &TrainReport, goal: Goal) -> String {
     let metrics = [
         ("accuracy", "accuracy", Some(report.test.accuracy)),
         ("roc_auc", "AUC", report.test.auc),
@@ -75,11 +136,18 @@ fn header(report: &TrainReport) -> String {
             "metrics": metrics,
         }],
     }]);
-    let tags =
-        json!(["tabular-classification", "fairness", "federated-learning", "differential-privacy"]);
+    // A simulation protects nobody, so it does not carry the tag.
+    let tags = [
+        ("tabular-classification", true),
+        ("fairness", goal != Goal::Nothing),
+        ("federated-learning", !report.method.central()),
+        ("differential-privacy", report.privacy.kind == "private"),
+    ];
+    let tags: Vec<&str> = tags.into_iter().filter_map(|(tag, fits)| fits.then_some(tag)).collect();
     format!(
-        "---\nlibrary_name: steffle\npipeline_tag: tabular-classification\ntags: {tags}\n\
+        "---\nlibrary_name: steffle\npipeline_tag: tabular-classification\ntags: {}\n\
          datasets: {}\nmodel-index: {results}\n---\n",
+        json!(tags),
         json!([report.data])
     )
 }

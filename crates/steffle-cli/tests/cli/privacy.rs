@@ -128,6 +128,39 @@ fn runs_are_explained_by_what_holds() {
 }
 
 #[test]
+fn runs_are_explained_by_what_their_method_protects() {
+    let place = Place::new("privacy-explain-method");
+    let train = "train --epsilon 1 --force --out run --method";
+    for (method, protected, from_whom, card) in [
+        ("randomised-response", "sensitive attribute", "Nobody is trusted", "# Fair classifier"),
+        ("dp-fermi --rounds 3", "sensitive attribute", "but the curator", "# Fair classifier"),
+        ("fedfdp --rounds 3", "whole record", "Not the own silo", "# Classifier for"),
+        ("fedfdp --rounds 3 --lambda 1", "whole record", "Not the own silo", "balanced silos"),
+    ] {
+        let run = json(&place, &format!("{train} {method}"));
+        assert_eq!(run["privacy"]["honest_epsilon"], 1.0, "{method}");
+        let explained = json(&place, "privacy explain run --svg run.svg");
+        for (key, words) in [("protected", protected), ("from_whom", from_whom)] {
+            assert!(explained[key].as_str().unwrap().contains(words), "{method} {key}");
+        }
+        close(&explained["best_guess"], 0.7311, 1e-4);
+        let text = place.run(&["privacy", "explain", "run"]).stdout;
+        assert!(!text.contains("There is no epsilon"), "{method}: {text}");
+        // The noise is simulated: the card says what was done and has no tag for privacy.
+        let written = place.read("run/README.md");
+        assert!(written.contains(card), "{method}: {written}");
+        assert!(!written.contains("\"differential-privacy\""), "{method}: {written}");
+        assert_eq!(written.contains("Gaps are guarded"), card == "# Fair classifier", "{method}");
+        assert_eq!(explained["delta"] == 0.0, method == "randomised-response", "{method}");
+    }
+    json(&place, "train --method erm --force --out run");
+    let bare = json(&place, "privacy explain run");
+    assert!(bare["privacy"]["adjacency"].is_null() && bare["privacy"]["honest_epsilon"].is_null());
+    let text = place.run(&["privacy", "explain", "run"]).stdout;
+    assert!(text.contains("never reads the sensitive attribute, and"), "{text}");
+}
+
+#[test]
 fn the_paper_s_noise_is_put_to_the_test() {
     let place = Place::new("privacy-paper");
     let value = json(&place, "privacy paper --data credit-card --epsilon 3");

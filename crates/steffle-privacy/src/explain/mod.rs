@@ -1,6 +1,7 @@
 //! Epsilon in words and pictures: what is protected, from whom, for how long, and what is not.
 
 mod picture;
+mod scope;
 mod svg;
 mod trade_off;
 
@@ -10,49 +11,29 @@ use crate::gdp;
 use crate::quantity::{Delta, Epsilon, Mu};
 use crate::rounding;
 
+pub use scope::Scope;
 pub use trade_off::{Point, TradeOff};
-
-/// What a promise covers.
-pub const PROTECTED: &str = "The sensitive attribute of each person, given everything else about \
-everybody. Whoever sees all that was ever sent about a store can hardly tell it from what would \
-have been sent had that one attribute been another.";
-
-/// Against whom.
-pub const FROM_WHOM: &str = "The coordinating server, the other silos, and anyone who gets hold of \
-the messages, the model or the reports, even if the server chooses its questions to find out, and \
-even if the attribute of everybody else is known. Not the department of the own silo that keeps \
-the attribute.";
 
 /// For how long.
 pub const HOW_LONG: &str = "For good. What was sent cannot be taken back, and nothing anyone \
 computes from it later weakens the promise. The budget is for the life of the store: every run, \
 setting, seed, repeated question with new noise and private metric adds to it.";
 
-/// What a promise does not cover.
-pub const NOT_PROTECTED: [&str; 5] = [
-    "Features and labels (x and y): their exact sums leave the silo and can reveal records.",
-    "What can be predicted from x and y: a pattern learned from the others applies to you too, \
-     whether or not you take part.",
-    "Facts about groups, such as how many people in all have the attribute.",
-    "Being in two silos: each has its own epsilon, and both count.",
-    "Several rows of one person, unless the schema's unit names the person.",
-];
-
 /// One promise, in numbers people understand.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The promise.
     pub epsilon: Epsilon,
-    /// The promise.
-    pub delta: Delta,
+    /// The promise; 0 where it is pure.
+    pub delta: f64,
     /// e^epsilon: by how much odds can grow at most (except with probability delta).
     pub odds_factor: f64,
     /// The chance to name the right one of two equally likely values, whatever the mechanism.
     pub best_guess: f64,
-    /// The same if all messages are Gaussian and use up the budget.
-    pub best_guess_gaussian: f64,
+    /// The same if all messages are Gaussian and use up the budget; none keeps a pure promise.
+    pub best_guess_gaussian: Option<f64>,
     /// mu of Gaussian messages that use up the budget.
-    pub mu: Mu,
+    pub mu: Option<Mu>,
     /// What someone can believe afterwards, by what they believed before.
     pub beliefs: Vec<Belief>,
     /// The errors an attacker must accept.
@@ -75,19 +56,27 @@ impl Explanation {
     /// use steffle_privacy::explain::Explanation;
     /// let one = Explanation::of(1.0.try_into()?, 1e-9.try_into()?);
     /// assert!((one.best_guess - 0.7311).abs() < 1e-4);
-    /// assert!((one.best_guess_gaussian - 0.5363).abs() < 1e-3);
+    /// assert!((one.best_guess_gaussian.unwrap_or_default() - 0.5363).abs() < 1e-3);
     /// # Ok::<(), steffle_privacy::PrivacyError>(())
     /// ```
     pub fn of(epsilon: Epsilon, delta: Delta) -> Self {
-        let mu = gdp::mu(epsilon, delta);
+        Self::new(epsilon, delta.value(), Some(gdp::mu(epsilon, delta)))
+    }
+
+    /// Explains a pure promise: delta 0.
+    pub fn pure(epsilon: Epsilon) -> Self {
+        Self::new(epsilon, 0.0, None)
+    }
+
+    fn new(epsilon: Epsilon, delta: f64, mu: Option<Mu>) -> Self {
         let curve = TradeOff::new(epsilon, delta, mu);
-        let (e, d) = (epsilon.value(), delta.value());
+        let e = epsilon.value();
         let shrink = (-e).exp();
         Self {
             epsilon,
             delta,
             odds_factor: e.exp().min(f64::MAX),
-            best_guess: (1.0 + d * shrink) / (1.0 + shrink),
+            best_guess: (1.0 + delta * shrink) / (1.0 + shrink),
             best_guess_gaussian: curve.best_guess_gaussian(),
             mu,
             beliefs: [0.01, 0.1, 0.5, 0.9]
@@ -98,34 +87,42 @@ impl Explanation {
     }
 
     /// The explanation as text, about twenty lines.
-    pub fn text(&self) -> String {
+    pub fn text(&self, scope: &Scope) -> String {
         let percent = |probability: f64| rounding::up(100.0 * probability, 3);
         let mut lines = vec![
             format!(
-                "epsilon {} at delta {:e}",
+                "epsilon {} at delta {}",
                 rounding::up(self.epsilon.value(), 6),
-                rounding::up(self.delta.value(), 4)
+                small(self.delta)
             ),
             String::new(),
-            format!("What is protected. {PROTECTED}"),
-            format!("From whom. {FROM_WHOM}"),
+            format!("What is protected. {}", scope.protected),
+            format!("From whom. {}", scope.from_whom),
             format!("For how long. {HOW_LONG}"),
             "What is not protected.".to_owned(),
         ];
-        lines.extend(NOT_PROTECTED.map(|item| format!("  - {item}")));
+        lines.extend(scope.not_protected.iter().map(|item| format!("  - {item}")));
+        let gaussian = self.best_guess_gaussian.map_or_else(String::new, |guess| {
+            format!(
+                "; {} times if all messages are Gaussian and none relies on a secret batch",
+                percent(guess)
+            )
+        });
+        let except = match self.delta {
+            0.0 => String::new(),
+            delta => format!(", except with probability {}", one_in(delta)),
+        };
         lines.extend([
             String::new(),
             format!(
-                "In numbers. To somebody for whom one person's attribute was a coin toss, everything \
-                 that was sent makes the best guess right at most {} times in 100 (50 by guessing); \
-                 {} times if all messages are Gaussian and none relies on a secret batch.",
-                percent(self.best_guess),
-                percent(self.best_guess_gaussian)
+                "In numbers. To somebody for whom {} was a coin toss, everything that was sent makes \
+                 the best guess right at most {} times in 100 (50 by guessing){gaussian}.",
+                scope.secret,
+                percent(self.best_guess)
             ),
             format!(
-                "Odds about one person move by a factor of at most {}, except with probability {}.",
-                rounding::up(self.odds_factor, 4),
-                one_in(self.delta.value())
+                "Odds about one person move by a factor of at most {}{except}.",
+                rounding::up(self.odds_factor, 4)
             ),
         ]);
         lines.extend(self.beliefs.iter().map(|belief| {
@@ -151,6 +148,11 @@ impl Explanation {
     fn curve(&self) -> TradeOff {
         TradeOff::new(self.epsilon, self.delta, self.mu)
     }
+}
+
+/// A delta in digits.
+fn small(delta: f64) -> String {
+    if delta == 0.0 { "0".to_owned() } else { format!("{:e}", rounding::up(delta, 4)) }
 }
 
 /// A small probability as people say it.

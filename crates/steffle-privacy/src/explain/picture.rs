@@ -12,7 +12,9 @@ pub(super) fn draw(curve: &TradeOff) -> String {
     for (column, a) in (0..=COLUMNS).map(|column| (column, column as f64 / COLUMNS as f64)) {
         // What is drawn last is seen where curves meet.
         cells[row_of(1.0 - a)][column] = '.';
-        cells[row_of(curve.missed_gaussian(a))][column] = 'o';
+        if let Some(missed) = curve.missed_gaussian(a) {
+            cells[row_of(missed)][column] = 'o';
+        }
         cells[row_of(curve.missed(a))][column] = '#';
     }
 
@@ -29,7 +31,7 @@ pub(super) fn draw(curve: &TradeOff) -> String {
     lines.push(format!("{:>7} +{}", "", "-".repeat(COLUMNS + 1)));
     lines.push(format!("{:>9}{:<42}{}", "", "0 %  false alarms", "100 %"));
     lines.push(String::new());
-    lines
-        .push("  . nothing to learn   o Gaussian messages   # the promise's worst case".to_owned());
+    let gaussian = curve.missed_gaussian(0.5).map_or("", |_| "o Gaussian messages   ");
+    lines.push(format!("  . nothing to learn   {gaussian}# the promise's worst case"));
     lines.join("\n")
 }

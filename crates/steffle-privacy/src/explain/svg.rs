@@ -3,7 +3,7 @@
 //! Blue and vermilion of Okabe and Ito differ for every common colour vision, and dashes tell the
 //! lines apart without colour.
 
-use super::TradeOff;
+use super::{TradeOff, small};
 use crate::rounding;
 
 const LEFT: f64 = 64.0;
@@ -25,13 +25,10 @@ const STYLE: &str = "\
 
 pub(super) fn draw(curve: &TradeOff) -> String {
     let points = curve.points(POINTS);
-    let title = format!(
-        "epsilon {}, delta {:e}",
-        rounding::up(curve.epsilon, 4),
-        rounding::up(curve.delta, 4)
-    );
+    let title = format!("epsilon {}, delta {}", rounding::up(curve.epsilon, 4), small(curve.delta));
     let promise = path(points.iter().map(|p| (p.false_alarm, p.missed)));
-    let gaussian = path(points.iter().map(|p| (p.false_alarm, p.missed_gaussian)));
+    let gaussian: Option<Vec<_>> =
+        points.iter().map(|p| p.missed_gaussian.map(|missed| (p.false_alarm, missed))).collect();
     let (right, bottom) = (LEFT + SIDE, TOP + SIDE);
     let legend = right + 24.0;
     let (width, height) = (legend + 216.0, bottom + 56.0);
@@ -57,9 +54,13 @@ pub(super) fn draw(curve: &TradeOff) -> String {
             y + 4.0
         )
     };
-    let keys = key("none", 0.0, "nothing to learn")
-        + &key("gaussian", 1.0, "Gaussian messages")
-        + &key("promise", 2.0, "the promise's worst case");
+    let keys =
+        key("none", 0.0, "nothing to learn") + &key("promise", 2.0, "the promise's worst case");
+    let gaussian = gaussian.map_or_else(String::new, |points| {
+        let curve = path(points.into_iter());
+        format!("<path class=\"gaussian\" d=\"{curve}\"/>\n")
+            + &key("gaussian", 1.0, "Gaussian messages")
+    });
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n\
          <title>Errors an attacker must accept: {title}</title>\n\
@@ -69,8 +70,7 @@ pub(super) fn draw(curve: &TradeOff) -> String {
          <path class=\"axis\" d=\"M{LEFT:.1} {TOP:.1}V{bottom:.1}H{right:.1}\"/>\n\
          <path class=\"none\" d=\"M{LEFT:.1} {TOP:.1}L{right:.1} {bottom:.1}\"/>\n\
          <path class=\"promise\" d=\"{promise}\"/>\n\
-         <path class=\"gaussian\" d=\"{gaussian}\"/>\n\
-         {ticks}\n{keys}\
+         {ticks}\n{keys}{gaussian}\
          <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">false alarms</text>\n\
          <text transform=\"translate(16 {:.1}) rotate(-90)\" text-anchor=\"middle\">missed cases</text>\n\
          </svg>\n",

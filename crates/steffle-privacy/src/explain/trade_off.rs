@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::normal::{cumulative, quantile};
-use crate::quantity::{Delta, Epsilon, Mu};
+use crate::quantity::{Epsilon, Mu};
 
 /// For every rate of false alarms, the smallest rate of missed cases a test can have.
 ///
@@ -14,7 +14,7 @@ use crate::quantity::{Delta, Epsilon, Mu};
 pub struct TradeOff {
     pub(super) epsilon: f64,
     pub(super) delta: f64,
-    mu: f64,
+    mu: Option<f64>,
 }
 
 /// One point of both curves.
@@ -24,14 +24,14 @@ pub struct Point {
     pub false_alarm: f64,
     /// Least probability of saying "unchanged" about the changed one, whatever the mechanism.
     pub missed: f64,
-    /// The same for Gaussian messages.
-    pub missed_gaussian: f64,
+    /// The same for Gaussian messages; none keeps a pure promise.
+    pub missed_gaussian: Option<f64>,
 }
 
 impl TradeOff {
-    /// The curves of a promise, and of Gaussian messages with `mu`.
-    pub fn new(epsilon: Epsilon, delta: Delta, mu: Mu) -> Self {
-        Self { epsilon: epsilon.value(), delta: delta.value(), mu: mu.value() }
+    /// The curves of a promise, and of Gaussian messages with `mu` where some keep it.
+    pub(super) fn new(epsilon: Epsilon, delta: f64, mu: Option<Mu>) -> Self {
+        Self { epsilon: epsilon.value(), delta, mu: mu.map(Mu::value) }
     }
 
     /// Least missed rate under the promise.
@@ -46,8 +46,8 @@ impl TradeOff {
     }
 
     /// Least missed rate for Gaussian messages.
-    pub fn missed_gaussian(&self, false_alarm: f64) -> f64 {
-        cumulative(quantile(1.0 - false_alarm) - self.mu)
+    pub fn missed_gaussian(&self, false_alarm: f64) -> Option<f64> {
+        self.mu.map(|mu| cumulative(quantile(1.0 - false_alarm) - mu))
     }
 
     /// `count + 1` points at equal distances.
@@ -65,7 +65,7 @@ impl TradeOff {
     }
 
     /// The chance to name the right one of two equally likely values, for Gaussian messages.
-    pub(super) fn best_guess_gaussian(&self) -> f64 {
-        cumulative(0.5 * self.mu)
+    pub(super) fn best_guess_gaussian(&self) -> Option<f64> {
+        self.mu.map(|mu| cumulative(0.5 * mu))
     }
 }

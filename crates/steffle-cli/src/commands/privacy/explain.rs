@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steffle_privacy::explain::{self, Explanation};
+use steffle_privacy::explain::{Explanation, HOW_LONG, Scope};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{quantity, up};
 use crate::args::ExplainArgs;
+use crate::config::Method;
 use crate::failure::Failure;
 use crate::run_dir::Run;
 use crate::staged::Staged;
@@ -16,7 +17,8 @@ use crate::ui::{Output, wrap};
 
 /// What to explain, and what a run says about it.
 struct Question {
-    promise: Option<(Epsilon, Delta)>,
+    promise: Option<Explanation>,
+    scope: Scope,
     run: Option<Value>,
     foreword: String,
 }
@@ -25,7 +27,11 @@ pub(super) fn explain(args: &ExplainArgs, output: Output) -> Result<(), Failure>
     let question = match (&args.run, args.epsilon, args.delta) {
         (Some(run), ..) => from_run(run)?,
         (None, Some(epsilon), Some(delta)) => Question {
-            promise: Some((quantity("epsilon", epsilon)?, quantity("delta", delta)?)),
+            promise: Some(Explanation::of(
+                quantity("epsilon", epsilon)?,
+                quantity("delta", delta)?,
+            )),
+            scope: Scope::ATTRIBUTE,
             run: None,
             foreword: String::new(),
         },
@@ -34,7 +40,7 @@ pub(super) fn explain(args: &ExplainArgs, output: Output) -> Result<(), Failure>
             return Err(Failure::usage("usage::missing", message));
         }
     };
-    let Some((epsilon, delta)) = question.promise else {
+    let Some(explanation) = question.promise else {
         let message = "there is no epsilon, so there is no curve to draw";
         if args.svg.is_some() {
             return Err(Failure::usage("config::conflict", message).help("leave out --svg"));
@@ -42,16 +48,16 @@ pub(super) fn explain(args: &ExplainArgs, output: Output) -> Result<(), Failure>
         let value = json!({"run": args.run, "privacy": question.run});
         return output.result(&value, &question.foreword);
     };
-    let explanation = Explanation::of(epsilon, delta);
+    let scope = question.scope;
     if let Some(path) = &args.svg {
         write(path, &explanation.svg())?;
     }
     let mut value = json!({
-        "protected": explain::PROTECTED,
-        "from_whom": explain::FROM_WHOM,
-        "how_long": explain::HOW_LONG,
-        "not_protected": explain::NOT_PROTECTED,
-        "explanation": explanation.text(),
+        "protected": scope.protected,
+        "from_whom": scope.from_whom,
+        "how_long": HOW_LONG,
+        "not_protected": scope.not_protected,
+        "explanation": explanation.text(&scope),
     });
     let numbers = serde_json::to_value(&explanation).map_err(|e| Failure::bug(e.to_string()))?;
     if let (Value::Object(value), Value::Object(numbers)) = (&mut value, numbers) {
@@ -64,7 +70,7 @@ pub(super) fn explain(args: &ExplainArgs, output: Output) -> Result<(), Failure>
     if let Some(path) = &args.svg {
         value["svg"] = json!(path);
     }
-    let paragraphs: String = explanation.text().lines().map(paragraph).collect();
+    let paragraphs: String = explanation.text(&scope).lines().map(paragraph).collect();
     let mut text = format!("{}{paragraphs}\n", question.foreword);
     text += &format!(
         "{}\n\n{}\n",
@@ -76,24 +82,41 @@ pub(super) fn explain(args: &ExplainArgs, output: Output) -> Result<(), Failure>
 
 /// What a run directory says about its privacy, and which epsilon to explain.
 fn from_run(directory: &Path) -> Result<Question, Failure> {
-    let privacy = Run::metrics(directory)?["privacy"].take();
+    let mut metrics = Run::metrics(directory)?;
+    let privacy = metrics["privacy"].take();
+    let method = metrics["method"].as_str().unwrap_or_default();
+    let method: Method = method.parse().map_err(|allowed| {
+        let place = directory.display();
+        let message = format!("{place}: its method is {method:?}, not one of {allowed}");
+        Failure::data("run::damaged", message)
+    })?;
     let number = |name: &str| privacy[name].as_f64();
     let word = |name: &str| privacy[name].as_str().unwrap_or_default().to_owned();
     let holds = privacy["holds"].as_bool().unwrap_or(false);
     // A claim that does not hold is not explained as if it did.
     let epsilon = if holds { number("epsilon") } else { number("honest_epsilon") };
-    let promise = match (epsilon.map(Epsilon::try_from), number("delta").map(Delta::try_from)) {
-        (Some(Ok(epsilon)), Some(Ok(delta))) => Some((epsilon, delta)),
+    let promise = match (epsilon.map(Epsilon::try_from), number("delta")) {
+        (Some(Ok(epsilon)), Some(0.0)) => Some(Explanation::pure(epsilon)),
+        (Some(Ok(epsilon)), Some(delta)) => {
+            Delta::try_from(delta).ok().map(|delta| Explanation::of(epsilon, delta))
+        }
         _ => None,
     };
     let mut foreword = wrap(&format!("{}: {}", directory.display(), word("statement")));
     foreword.push('\n');
-    foreword += &match (promise, holds) {
-        (None, _) => wrap(
-            "There is no epsilon to explain: nothing bounds what the messages of this run tell \
-             about the sensitive attribute.",
-        ),
-        (Some((epsilon, _)), false) => wrap(&format!(
+    foreword += &match (&promise, holds) {
+        (None, _) if number("epsilon").is_none() => wrap(match method {
+            Method::Erm | Method::FedAvg | Method::FedFdp => {
+                "There is no epsilon to explain: training never reads the sensitive attribute, and \
+                 nothing bounds what the messages of this run tell about features and labels."
+            }
+            _ => {
+                "There is no epsilon to explain: nothing bounds what the messages of this run tell \
+                 about the sensitive attribute."
+            }
+        }),
+        (None, _) => wrap("No finite epsilon can be proven for this run, so none is explained."),
+        (Some(Explanation { epsilon, .. }), false) => wrap(&format!(
             "Explained below is epsilon {}, which an honest accountant gives, not the epsilon {} \
              that was asked for. Noise from a seed hides nothing from those who know the seed: the \
              numbers are those of the same run with secret noise.",
@@ -103,7 +126,23 @@ fn from_run(directory: &Path) -> Result<Question, Failure> {
         (Some(_), true) => String::new(),
     };
     foreword.push('\n');
-    Ok(Question { promise, run: Some(privacy), foreword })
+    Ok(Question { promise, scope: scope(method), run: Some(privacy), foreword })
+}
+
+/// What the method protects, and who must be trusted.
+fn scope(method: Method) -> Scope {
+    match method {
+        Method::RandomisedResponse => Scope::ANSWERS,
+        Method::DpFermi | Method::PfLd => Scope::CURATOR,
+        Method::FedFdp => Scope::RECORD,
+        Method::Steffle
+        | Method::OneShot
+        | Method::SteffleNonprivate
+        | Method::Fermi
+        | Method::Reductions
+        | Method::FedAvg
+        | Method::Erm => Scope::ATTRIBUTE,
+    }
 }
 
 /// Items keep their mark and their indentation; everything else is wrapped.

@@ -132,9 +132,9 @@ fn whole_record(
         epsilon: Some(asked),
         delta: Some(delta),
         holds,
-        honest_epsilon: (!holds).then_some(honest),
+        honest_epsilon: Some(if holds { asked } else { honest }),
         claimed_epsilon: Some(if holds { claimed } else { asked }),
-        adjacency: ADJACENCY,
+        adjacency: Some(ADJACENCY),
         statement,
     })
 }

@@ -1,4 +1,4 @@
-//! What leaves a silo without noise, because it does not involve the sensitive attribute.
+//! What leaves a silo without noise, and why it may.
 
 use serde::Serialize;
 use steffle::fairness::Notion;
@@ -103,12 +103,34 @@ pub(crate) fn in_words(method: Method, leaves: &[Leaves]) -> String {
     } else {
         "nothing of the size of the features squared"
     };
-    let why = match method {
+    format!(" {}: {}; {squared}.", without_noise(method), each.join(", "))
+}
+
+/// How the table is introduced: who computes it, and why without noise.
+pub(crate) fn without_noise(method: Method) -> &'static str {
+    match method {
+        Method::Steffle | Method::SteffleNonprivate | Method::Erm | Method::FedAvg => {
+            "Without noise, because it does not involve the attribute, every silo sends numbers for"
+        }
+        Method::OneShot => {
+            "Without noise, because it involves the attribute only as it was released, every silo \
+             sends numbers for"
+        }
+        Method::RandomisedResponse => {
+            "Without noise, because it involves the attribute only as it was answered, every silo \
+             sends numbers for"
+        }
         // Its promise is about features and labels, too.
-        Method::FedFdp => "and outside of any claim",
-        _ => "because it does not involve the attribute",
-    };
-    format!(" Without noise, {why}, every silo sends numbers for: {}; {squared}.", each.join(", "))
+        Method::FedFdp => "Without noise, and outside of any claim, every silo sends numbers for",
+        Method::DpFermi | Method::PfLd => {
+            "Nothing is sent before the curator has it. Without noise, because it does not involve \
+             the attribute, the curator computes numbers for"
+        }
+        Method::Fermi | Method::Reductions => {
+            "Nothing is sent before the curator has it. Without noise, and in training from the \
+             true classes, the curator computes numbers for"
+        }
+    }
 }
 
 fn training(

@@ -23,6 +23,7 @@ use steffle::train::{Plan, PlanError};
 use steffle_data::Schema;
 
 use self::federated::federated_privacy;
+pub(crate) use self::leaves::without_noise;
 use self::leaves::{Leaves, in_words, leaves};
 use self::load::{HeldOut, Holdings, Loaded, load};
 use self::plan::Preview;
@@ -222,7 +223,7 @@ impl<'a> Facts<'a> {
         warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
         warnings.extend(trained.one_shot.iter().flat_map(|told| told.warnings.clone()));
         Ok(TrainReport {
-            method: config.method.to_string(),
+            method: config.method,
             mode: config.mode.to_string(),
             data: config.data.clone().unwrap_or_else(|| config.name()),
             model: config.model.as_ref().map_or_else(String::new, ToString::to_string),
@@ -297,17 +298,17 @@ pub(super) fn train_family(
 fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Metadata {
     let PrivacyReport { kind, epsilon, delta, adjacency, holds, .. } = &report.privacy;
     let mut facts: BTreeMap<&str, String> = BTreeMap::from([
-        ("method", report.method.clone()),
+        ("method", report.method.to_string()),
         ("mode", report.mode.clone()),
         ("lambda", report.lambda.to_string()),
         ("seed", report.seed.to_string()),
         ("privacy", (*kind).to_owned()),
         ("privacy_holds", holds.to_string()),
-        ("adjacency", (*adjacency).to_owned()),
     ]);
     if config.one_shot.is_some_and(|settings| settings.read_out == ReadOut::PlugIn) {
         facts.insert("read_out", ReadOut::PlugIn.to_string());
     }
+    facts.extend(adjacency.map(|adjacency| ("adjacency", adjacency.to_owned())));
     facts.extend(epsilon.map(|epsilon| ("epsilon", epsilon.to_string())));
     facts.extend(delta.map(|delta| ("delta", delta.to_string())));
     Metadata {

@@ -20,14 +20,13 @@ pub(crate) struct PrivacyReport {
     pub(crate) delta: Option<f64>,
     /// Whether the mechanism would give (epsilon, delta) with secret noise.
     pub(crate) holds: bool,
-    /// What an honest accountant gives instead, where the claim does not hold.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What an honest accountant gives: what was asked for, where the claim holds.
     pub(crate) honest_epsilon: Option<f64>,
     /// What the method's publication would say of the same noise, where that is another number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) claimed_epsilon: Option<f64>,
-    /// Who counts as a neighbour.
-    pub(crate) adjacency: &'static str,
+    /// Who counts as a neighbour, where something is claimed.
+    pub(crate) adjacency: Option<&'static str>,
     pub(crate) statement: String,
 }
 
@@ -41,7 +40,7 @@ impl PrivacyReport {
             holds: false,
             honest_epsilon: None,
             claimed_epsilon: None,
-            adjacency: ADJACENCY,
+            adjacency: None,
             statement,
         }
     }
@@ -139,7 +138,7 @@ pub(crate) fn privacy(
         holds: false,
         honest_epsilon: honest,
         claimed_epsilon: Some(epsilon),
-        adjacency: ADJACENCY,
+        adjacency: Some(ADJACENCY),
         statement,
     }
 }
@@ -178,7 +177,7 @@ fn signs_of_batches(
         holds: false,
         honest_epsilon: honest,
         claimed_epsilon: Some(epsilon),
-        adjacency: ADJACENCY,
+        adjacency: Some(ADJACENCY),
         statement,
     }
 }
@@ -242,9 +241,9 @@ fn holding(noise: NoiseKind, epsilon: f64, delta: f64, statement: String) -> Pri
         epsilon: Some(epsilon),
         delta: Some(delta),
         holds: true,
-        honest_epsilon: None,
+        honest_epsilon: Some(epsilon),
         claimed_epsilon: None,
-        adjacency: ADJACENCY,
+        adjacency: Some(ADJACENCY),
         statement,
     }
 }
@@ -331,9 +330,9 @@ fn randomised(
         epsilon: Some(epsilon),
         delta: Some(0.0),
         holds: true,
-        honest_epsilon: None,
+        honest_epsilon: Some(epsilon),
         claimed_epsilon: None,
-        adjacency: ADJACENCY,
+        adjacency: Some(ADJACENCY),
         statement,
     }
 }

@@ -9,12 +9,13 @@ use super::leaves::Leaves;
 use super::one_shot::OneShotReport;
 use super::privacy::PrivacyReport;
 use crate::commands::judge::gaps_in_evidence;
+use crate::config::Method;
 use crate::ui::{Output, Rows, number, percent, wrap};
 
 /// The JSON of `train`. Its names are a contract for users' scripts.
 #[derive(Debug, Serialize)]
 pub(crate) struct TrainReport {
-    pub(crate) method: String,
+    pub(crate) method: Method,
     pub(crate) mode: String,
     pub(crate) data: String,
     pub(crate) model: String,
