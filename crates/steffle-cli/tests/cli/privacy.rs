@@ -147,7 +147,7 @@ fn runs_are_explained_by_what_their_method_protects() {
         let text = place.run(&["privacy", "explain", "run"]).stdout;
         assert!(!text.contains("There is no epsilon"), "{method}: {text}");
         // The noise is simulated: the card says what was done and has no tag for privacy.
-        let written = place.read("run/README.md");
+        let written = place.read("run/MODEL_CARD.md");
         assert!(written.contains(card), "{method}: {written}");
         assert!(!written.contains("\"differential-privacy\""), "{method}: {written}");
         assert_eq!(written.contains("Gaps are guarded"), card == "# Fair classifier", "{method}");
