@@ -39,7 +39,7 @@ fn one_release_gives_a_fair_model_and_says_what_it_costs() {
     assert!((told("estimate") - 0.18).abs() < 5.0 * told("standard_error"));
     assert!(told("standard_error") < 0.03);
     let card = place.read("run/MODEL_CARD.md");
-    assert!(card.contains("without noise") && card.contains("not a certificate"));
+    assert!(card.contains("only as it was released") && card.contains("not a certificate"));
     let again = ["train", "--config", "run/config.toml", "--out", "again"];
     assert_eq!(place.json(&again)["test"], run["test"]);
 }
