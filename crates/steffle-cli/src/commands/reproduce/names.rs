@@ -37,7 +37,7 @@ pub(super) fn promise(method: Method, privacy: &Value) -> Privacy {
     let asked = number("epsilon").filter(|_| private);
     let (protects, trusted) = if private { words(method) } else { ("nothing", "everybody") };
     Privacy {
-        honest_epsilon: number("honest_epsilon").filter(|_| private).or(asked),
+        honest_epsilon: number("honest_epsilon").filter(|_| private),
         least_honest_epsilon: None,
         claimed_epsilon: number("claimed_epsilon").or(asked).filter(|_| private && !holds),
         delta: number("delta").filter(|_| private),
