@@ -71,8 +71,8 @@ struct Cells {
 }
 
 /// `|grad FERMI(theta)|^2` on the true classes with W maximised exactly: how far theta is from a
-/// stationary point. For analysis only: it has every class revealed.
-pub fn stationarity(
+/// stationary point. It has every class revealed, so it is for generated data and not offered to others.
+pub(crate) fn stationarity(
     federation: &mut Federation,
     objective: SteffleObjective,
     lambda: f64,

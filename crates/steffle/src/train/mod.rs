@@ -9,7 +9,8 @@ mod run;
 mod settings;
 
 pub use erm::{ErmOutcome, erm};
-pub use fair::{Fair, FairPath, stationarity};
+pub(crate) use fair::stationarity;
+pub use fair::{Fair, FairPath};
 pub use one_shot::{OneShotTerms, Targeted, target_gap};
 pub use plan::{Plan, PlanError};
 pub use protect::{Claim, Protected};

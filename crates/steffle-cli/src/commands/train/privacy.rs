@@ -44,6 +44,20 @@ impl PrivacyReport {
             statement,
         }
     }
+
+    /// A published claim that does not hold, and what does.
+    fn broken(epsilon: f64, delta: f64, honest: Option<f64>, statement: String) -> Self {
+        Self {
+            kind: "simulation",
+            epsilon: Some(epsilon),
+            delta: Some(delta),
+            holds: false,
+            honest_epsilon: honest,
+            claimed_epsilon: Some(epsilon),
+            adjacency: Some(ADJACENCY),
+            statement,
+        }
+    }
 }
 
 /// Whose change the guarantee is about.
@@ -131,16 +145,7 @@ pub(crate) fn privacy(
          is also a seeded simulation on one machine: whoever knows the seed can subtract the \
          noise. Features and labels are not protected at all."
     );
-    PrivacyReport {
-        kind: "simulation",
-        epsilon: Some(epsilon),
-        delta: Some(delta),
-        holds: false,
-        honest_epsilon: honest,
-        claimed_epsilon: Some(epsilon),
-        adjacency: Some(ADJACENCY),
-        statement,
-    }
+    PrivacyReport::broken(epsilon, delta, honest, statement)
 }
 
 /// The statement of PF-LD as published.
@@ -170,16 +175,7 @@ fn signs_of_batches(
          a seeded simulation on one machine: whoever knows the seed can subtract the noise. \
          Features and labels are not protected at all. Use --sign released for a claim that holds."
     );
-    PrivacyReport {
-        kind: "simulation",
-        epsilon: Some(epsilon),
-        delta: Some(delta),
-        holds: false,
-        honest_epsilon: honest,
-        claimed_epsilon: Some(epsilon),
-        adjacency: Some(ADJACENCY),
-        statement,
-    }
+    PrivacyReport::broken(epsilon, delta, honest, statement)
 }
 
 /// The statement of `one-shot`.

@@ -116,7 +116,7 @@ fn share(classes: usize) -> f64 {
 }
 
 /// Trains from `start`, which is the warm-up: the unconstrained model. `observe` sees (epoch,
-/// `sum_c V_c`) and may end the work early. The model is logistic.
+/// `sum_c V_c` as released, noise included) and may end the work early. The model is logistic.
 pub fn published(
     curator: &Curator<'_>,
     settings: &Published,
@@ -148,10 +148,10 @@ pub fn published(
         let violations = curator.violations(|row| probabilities[2 * row + 1]);
         let mut all: Vec<f64> =
             violations.iter().map(|own| own.iter().map(|v| v.abs()).sum()).collect();
-        let seen = all.iter().sum();
         if let Some(PublishedNoise { dual, .. }) = settings.noise {
             noise.add_gaussian(dual * DUAL_SENSITIVITY, &mut all);
         }
+        let seen = all.iter().sum();
         for (own, violation) in multipliers.iter_mut().zip(all) {
             *own += settings.step * violation.clamp(0.0, LARGEST);
         }

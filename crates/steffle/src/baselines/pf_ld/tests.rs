@@ -136,3 +136,26 @@ fn noise_moves_the_published_run() {
     let run = |settings| published(&curator, settings, vec![0.5, 0.1], &mut noise(), go_on);
     assert_ne!(run(&quiet), run(&loud), "equal by chance with probability below 2^-50");
 }
+
+/// What an observer is shown ends up in a run's trace, so it is the released violation. The first
+/// epoch's multipliers are 0, so theta after it is the same with and without noise, and only noise
+/// can tell the two violations apart.
+#[test]
+fn an_observer_is_shown_the_released_violation() {
+    let mut house = house(&FIVE);
+    let curator = Curator::new(&mut house).unwrap();
+    let quiet =
+        Published { epochs: 1, batch: 5, rate: 0.3, step: 1.0, clip: 0.2, noise: None, seed: 1 };
+    let loud = Published { noise: Some(PublishedNoise { primal: 5.0, dual: 50.0 }), ..quiet };
+    let shown = |settings| {
+        let mut seen = 0.0;
+        let theta = published(&curator, settings, vec![0.5, 0.1], &mut noise(), |_, violation| {
+            seen = violation;
+            ControlFlow::Continue(())
+        });
+        (theta, seen)
+    };
+    let ((theta, exact), (same, released)) = (shown(&quiet), shown(&loud));
+    assert_eq!(theta, same);
+    assert_ne!(exact, released, "equal by chance with probability below 2^-50");
+}
