@@ -72,6 +72,8 @@ fn the_theorem_has_four_axes_with_slopes() {
     let refused = place.run(&["reproduce", "theory", "--quick", "--seeds", "1"]);
     assert_eq!(refused.status, 2, "an interval needs two seeds");
     assert!(refused.stderr.contains("2 seeds or more"), "{}", refused.stderr);
+    let refused = place.run(&["reproduce", "theory", "--quick", "--threads", "0"]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
 }
 
 #[test]

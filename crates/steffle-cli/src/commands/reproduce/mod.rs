@@ -34,7 +34,7 @@ const RETIRED: &str = "retired-adult";
 pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<(), Failure> {
     let given = command.seeds.clone();
     let asked = given.unwrap_or_else(|| if command.quick { "2" } else { "15" }.to_owned());
-    let seeds = seeds(&asked)?;
+    let (seeds, threads) = (seeds(&asked)?, threads(command.threads)?);
     let (experiments, absent) = available(command)?;
     let directory = command.out.clone().unwrap_or_else(|| usual_directory(command));
     let with_theory = matches!(command.what, What::Theory | What::All);
@@ -59,7 +59,6 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
         };
         places.push(own.into_iter().map(place).collect());
     }
-    let threads = threads(command.threads);
     let lines = run_all(&runs, threads, &directory, |_| Ok(()))?;
 
     let mut study = Study {
@@ -89,7 +88,7 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
     }
     if with_theory {
         let numbers: Vec<u64> = study.seeds.clone();
-        let (panels, slopes) = theory(&numbers, command.quick)?;
+        let (panels, slopes) = theory(&numbers, command.quick, threads)?;
         study.panels.extend(panels);
         study.tables.push(slopes);
     }

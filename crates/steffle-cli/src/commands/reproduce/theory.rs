@@ -17,7 +17,11 @@ struct Axis {
 }
 
 /// Panels and the table of slopes.
-pub(super) fn theory(seeds: &[u64], quick: bool) -> Result<(Vec<Panel>, Table), Failure> {
+pub(super) fn theory(
+    seeds: &[u64],
+    quick: bool,
+    threads: usize,
+) -> Result<(Vec<Panel>, Table), Failure> {
     let axes = axes(quick);
     let progress = Progress::start("Measuring the stationarity gap");
     let jobs: Vec<(usize, usize, u64)> = axes
@@ -27,14 +31,15 @@ pub(super) fn theory(seeds: &[u64], quick: bool) -> Result<(Vec<Panel>, Table), 
         .flat_map(|(axis, at)| seeds.iter().map(move |&seed| (axis, at, seed)))
         .collect();
     progress.steps("Measuring the stationarity gap", jobs.len());
-    let measured: Vec<f64> = jobs
-        .par_iter()
-        .map(|&(axis, at, seed)| {
-            let gap = axes[axis].instances[at].1.stationarity(seed);
-            progress.step();
-            gap.map_err(|error| Failure::data("reproduce::theory", error.to_string()))
-        })
-        .collect::<Result<_, _>>()?;
+    let measure = |&(axis, at, seed): &(usize, usize, u64)| {
+        let gap = axes[axis].instances[at].1.stationarity(seed);
+        progress.step();
+        gap.map_err(|error| Failure::data("reproduce::theory", error.to_string()))
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Failure::bug(error.to_string()))?;
+    let measured: Vec<f64> =
+        pool.install(|| jobs.par_iter().map(measure).collect::<Result<_, _>>())?;
     drop(progress);
     let mut measured = measured.chunks_exact(seeds.len().max(1)).map(<[f64]>::to_vec);
     let (mut panels, mut rows) = (Vec::new(), Vec::new());

@@ -29,13 +29,14 @@ const SWEEPS: &str = "sweeps";
 
 pub(crate) fn sweep(command: &SweepCommand, output: Output) -> Result<(), Failure> {
     check(command)?;
+    let threads = threads(command.threads)?;
     let runs = runs(command)?;
     if command.dry_run {
         return preview(&runs, output);
     }
     let directory = command.out.clone().unwrap_or_else(|| usual_directory(&runs));
     let print = |line: &Value| if output.json() { output.result(line, "") } else { Ok(()) };
-    let lines = run_all(&runs, threads(command.threads), &directory, print)?;
+    let lines = run_all(&runs, threads, &directory, print)?;
     let failed: Vec<&Value> = lines.iter().filter(|line| line.get("error").is_some()).collect();
     let trade_offs = TradeOffs::new(&runs, &lines, &command.at, command.violation.as_deref());
     trade_offs.write(&directory)?;
@@ -105,25 +106,26 @@ pub(crate) fn run_all(
 }
 
 fn check(command: &SweepCommand) -> Result<(), Failure> {
-    let refuse = |key: &str, given: String, allowed: &str| {
-        let message = format!("--{key} {given} is refused: it must be {allowed}");
-        Err(Failure::usage(&format!("config::{key}"), message))
-    };
-    if let Some(wrong) = command.at.iter().find(|at| !at.is_finite()) {
-        return refuse("at", wrong.to_string(), "finite numbers");
-    }
-    match command.threads {
-        Some(threads @ (0 | 1025..)) => {
-            refuse("threads", threads.to_string(), "a whole number from 1 to 1024")
-        }
-        _ => Ok(()),
+    match command.at.iter().find(|at| !at.is_finite()) {
+        Some(wrong) => Err(refuse("at", &wrong.to_string(), "finite numbers")),
+        None => Ok(()),
     }
 }
 
-/// As many as asked for, or one per core.
-pub(crate) fn threads(asked: Option<usize>) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    asked.unwrap_or_else(cores)
+fn refuse(key: &str, given: &str, allowed: &str) -> Failure {
+    let message = format!("--{key} {given} is refused: it must be {allowed}");
+    Failure::usage(&format!("config::{key}"), message)
+}
+
+/// As many as asked for, or one per core; refuses none and absurdly many.
+pub(crate) fn threads(asked: Option<usize>) -> Result<usize, Failure> {
+    match asked {
+        Some(threads @ (0 | 1025..)) => {
+            Err(refuse("threads", &threads.to_string(), "a whole number from 1 to 1024"))
+        }
+        Some(threads) => Ok(threads),
+        None => Ok(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
+    }
 }
 
 /// The same for the same grid, so that the same command goes on where it was.
