@@ -1,51 +1,32 @@
-//! `cargo xtask check`: everything that must be green before a commit lands.
+//! `cargo xtask check`: everything that must be green before a commit lands, and what that needs.
 
-use std::process::{Command, ExitCode};
+mod check;
+mod needs;
+mod system;
 
-/// Formatting, lints, tests and documentation, in the order in which they fail fastest.
-const CHECKS: [&[&str]; 4] = [
-    &["fmt", "--all", "--", "--check"],
-    &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
-    &["test", "--workspace", "--all-targets", "--locked"],
-    &["test", "--workspace", "--doc", "--locked"],
-];
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask check [--quick]
+
+  check            installs what the tests need, then formatting, lints, all tests, documentation
+  check --quick    formatting, lints, the tests that need nothing but Rust; installs nothing";
 
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("check") => check(),
-        other => {
-            eprintln!("xtask: unknown task {other:?}; known: check");
-            ExitCode::from(2)
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["check"] => needs::provide().and_then(|()| check::whole()),
+        ["check", "--quick"] => needs::of_cargo().and_then(|()| check::quick()),
+        _ => {
+            eprintln!("xtask: unknown task {}\n{USAGE}", words.join(" "));
+            return ExitCode::from(2);
         }
-    }
-}
-
-fn check() -> ExitCode {
-    for arguments in CHECKS {
-        if !cargo(arguments, None) {
-            return ExitCode::FAILURE;
-        }
-    }
-    let documentation = ["doc", "--workspace", "--no-deps", "--locked"];
-    if !cargo(&documentation, Some(("RUSTDOCFLAGS", "-D warnings"))) {
-        return ExitCode::FAILURE;
-    }
-    println!("all checks passed");
-    ExitCode::SUCCESS
-}
-
-fn cargo(arguments: &[&str], variable: Option<(&str, &str)>) -> bool {
-    println!("$ cargo {}", arguments.join(" "));
-    let mut command = Command::new(env!("CARGO"));
-    command.args(arguments);
-    if let Some((name, value)) = variable {
-        command.env(name, value);
-    }
-    match command.status() {
-        Ok(status) => status.success(),
-        Err(error) => {
-            eprintln!("xtask: cargo did not start: {error}");
-            false
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("xtask: {reason}");
+            ExitCode::FAILURE
         }
     }
 }

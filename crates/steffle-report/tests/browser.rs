@@ -1,164 +1,182 @@
 //! The page in a real browser: what is drawn, what toggles do, what a pointer is told, and that nothing
 //! is fetched.
+//!
+//! Tests that need more than Rust are in a module whose name says what: `cargo xtask check --quick`
+//! leaves out all of `needs_`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod devtools;
 mod fixture;
 
-use devtools::Browser;
+/// Its name is the switch.
+mod needs_chromium {
+    use crate::devtools::Browser;
+    use crate::fixture;
 
-fn open(name: &str) -> Browser {
-    Browser::open(name, &steffle_report::html(&fixture::study()).unwrap())
-}
+    fn open(name: &str) -> Browser {
+        Browser::open(name, &steffle_report::html(&fixture::study()).unwrap())
+    }
 
-/// Visible elements of a selector.
-fn shown(browser: &mut Browser, selector: &str) -> f64 {
-    browser.number(&format!(
+    /// Visible elements of a selector.
+    fn shown(browser: &mut Browser, selector: &str) -> f64 {
+        browser.number(&format!(
         "[...document.querySelectorAll('{selector}')].filter(element => element.getClientRects().length).length"
     ))
-}
-
-#[test]
-fn every_curve_is_drawn_nothing_is_logged_and_nothing_fetched() {
-    let study = fixture::study();
-    let mut browser = open("drawn");
-    let curves: usize = study.panels.iter().map(|panel| panel.curves.len()).sum();
-    assert_eq!(shown(&mut browser, ".panel"), study.panels.len() as f64);
-    assert_eq!(shown(&mut browser, "figure .curve"), curves as f64);
-    assert_eq!(shown(&mut browser, "figure .name"), 3.0 + curves as f64, "three published points");
-    let text = browser.string("document.body.innerText");
-    for expected in
-        [&study.command, &study.versions[0], &study.notes[1], "0 to 14", "PF-LD (published)"]
-    {
-        assert!(text.contains(expected), "{expected} is not on the page");
     }
-    assert_eq!(browser.complaints(), Vec::<serde_json::Value>::new());
-    let requests = browser.requests();
-    assert!(requests.iter().all(|url| url.ends_with("/report.html")), "{requests:?}");
-    assert_eq!(requests.len(), 1, "{requests:?}");
-}
 
-/// Otherwise the test above could pass because nothing is ever seen.
-#[test]
-fn an_error_or_a_fetch_would_be_seen() {
-    let mut browser = open("seen");
-    browser.value("console.error('here'), fetch('http://127.0.0.1:9/').catch(() => 0)");
-    let complaints = browser.complaints();
-    let seen = |words: &str| complaints.iter().any(|event| event.to_string().contains(words));
-    assert!(seen("here") && seen("Content Security Policy"), "{complaints:?}");
-    browser.call("Page.navigate", serde_json::json!({ "url": "http://127.0.0.1:9/" }));
-    assert!(browser.requests().iter().any(|url| url.starts_with("http://127.0.0.1:9/")));
-}
+    #[test]
+    fn every_curve_is_drawn_nothing_is_logged_and_nothing_fetched() {
+        let study = fixture::study();
+        let mut browser = open("drawn");
+        let curves: usize = study.panels.iter().map(|panel| panel.curves.len()).sum();
+        assert_eq!(shown(&mut browser, ".panel"), study.panels.len() as f64);
+        assert_eq!(shown(&mut browser, "figure .curve"), curves as f64);
+        assert_eq!(
+            shown(&mut browser, "figure .name"),
+            3.0 + curves as f64,
+            "three published points"
+        );
+        let text = browser.string("document.body.innerText");
+        for expected in
+            [&study.command, &study.versions[0], &study.notes[1], "0 to 14", "PF-LD (published)"]
+        {
+            assert!(text.contains(expected), "{expected} is not on the page");
+        }
+        assert_eq!(browser.complaints(), Vec::<serde_json::Value>::new());
+        let requests = browser.requests();
+        assert!(requests.iter().all(|url| url.ends_with("/report.html")), "{requests:?}");
+        assert_eq!(requests.len(), 1, "{requests:?}");
+    }
 
-#[test]
-fn toggles_hide_and_show_curves_rows_and_panels() {
-    let mut browser = open("toggles");
-    let panels = shown(&mut browser, ".panel");
-    let curves = shown(&mut browser, "figure .curve");
+    /// Otherwise the test above could pass because nothing is ever seen.
+    #[test]
+    fn an_error_or_a_fetch_would_be_seen() {
+        let mut browser = open("seen");
+        browser.value("console.error('here'), fetch('http://127.0.0.1:9/').catch(() => 0)");
+        let complaints = browser.complaints();
+        let seen = |words: &str| complaints.iter().any(|event| event.to_string().contains(words));
+        assert!(seen("here") && seen("Content Security Policy"), "{complaints:?}");
+        browser.call("Page.navigate", serde_json::json!({ "url": "http://127.0.0.1:9/" }));
+        assert!(browser.requests().iter().any(|url| url.starts_with("http://127.0.0.1:9/")));
+    }
 
-    browser.click("input[name=method][value=steffle]");
-    assert_eq!(
-        shown(&mut browser, "[data-method=steffle]"),
-        0.0,
-        "curves, names and rows are hidden"
-    );
-    assert_eq!(shown(&mut browser, ".panel"), panels - 1.0, "the panel with no other method too");
-    assert_eq!(shown(&mut browser, "figure .curve"), curves - 6.0);
-    browser.click("input[name=method][value=steffle]");
-    assert_eq!(shown(&mut browser, "figure .curve"), curves);
+    #[test]
+    fn toggles_hide_and_show_curves_rows_and_panels() {
+        let mut browser = open("toggles");
+        let panels = shown(&mut browser, ".panel");
+        let curves = shown(&mut browser, "figure .curve");
 
-    browser.click("input[name=epsilon][value='3']");
-    assert_eq!(shown(&mut browser, "#figure-3 .panel"), 2.0, "the panel of this epsilon is hidden");
-    assert_eq!(
-        shown(&mut browser, "#figure-2-silos .curve"),
-        2.0,
-        "and curves of a panel of several"
-    );
-    browser.click("input[name=epsilon][value='3']");
+        browser.click("input[name=method][value=steffle]");
+        assert_eq!(
+            shown(&mut browser, "[data-method=steffle]"),
+            0.0,
+            "curves, names and rows are hidden"
+        );
+        assert_eq!(
+            shown(&mut browser, ".panel"),
+            panels - 1.0,
+            "the panel with no other method too"
+        );
+        assert_eq!(shown(&mut browser, "figure .curve"), curves - 6.0);
+        browser.click("input[name=method][value=steffle]");
+        assert_eq!(shown(&mut browser, "figure .curve"), curves);
 
-    browser.click("input[name=data][value=adult]");
-    assert_eq!(shown(&mut browser, ".panel[data-data=adult]"), 0.0);
-    assert_eq!(shown(&mut browser, ".panel"), panels - 2.0);
-    browser.click("input[name=data][value=adult]");
+        browser.click("input[name=epsilon][value='3']");
+        assert_eq!(
+            shown(&mut browser, "#figure-3 .panel"),
+            2.0,
+            "the panel of this epsilon is hidden"
+        );
+        assert_eq!(
+            shown(&mut browser, "#figure-2-silos .curve"),
+            2.0,
+            "and curves of a panel of several"
+        );
+        browser.click("input[name=epsilon][value='3']");
 
-    browser.click("input[name=method][value=published]");
-    assert_eq!(shown(&mut browser, ".published"), 0.0);
-    browser.click("fieldset:first-of-type button");
-    assert_eq!(shown(&mut browser, "figure .curve"), curves, "first everything");
-    assert_eq!(shown(&mut browser, "#nothing"), 0.0);
-    browser.click("fieldset:first-of-type button");
-    assert_eq!(shown(&mut browser, ".panel"), 0.0, "then nothing");
-    assert_eq!(shown(&mut browser, "#nothing"), 1.0);
-    assert!(browser.complaints().is_empty());
-}
+        browser.click("input[name=data][value=adult]");
+        assert_eq!(shown(&mut browser, ".panel[data-data=adult]"), 0.0);
+        assert_eq!(shown(&mut browser, ".panel"), panels - 2.0);
+        browser.click("input[name=data][value=adult]");
 
-#[test]
-fn pointer_and_keyboard_show_the_values_of_a_point() {
-    let study = fixture::study();
-    let mut browser = open("values");
-    assert_eq!(shown(&mut browser, "#tip"), 0.0);
-    let pf_ld = &study.panels[0].curves[4];
-    let point = &pf_ld.points[3];
-    browser.point_at(&format!(
-        "#{} .wide .curve[data-method=pf-ld] .point[data-index='3']",
-        study.panels[0].id.replace('.', "\\.")
-    ));
-    let tip = browser.string("document.getElementById('tip').textContent");
-    let expected = format!(
-        "PF-LD as published (honest ε 41)\ntest error (%): {:.3} ± {:.3}\n\
+        browser.click("input[name=method][value=published]");
+        assert_eq!(shown(&mut browser, ".published"), 0.0);
+        browser.click("fieldset:first-of-type button");
+        assert_eq!(shown(&mut browser, "figure .curve"), curves, "first everything");
+        assert_eq!(shown(&mut browser, "#nothing"), 0.0);
+        browser.click("fieldset:first-of-type button");
+        assert_eq!(shown(&mut browser, ".panel"), 0.0, "then nothing");
+        assert_eq!(shown(&mut browser, "#nothing"), 1.0);
+        assert!(browser.complaints().is_empty());
+    }
+
+    #[test]
+    fn pointer_and_keyboard_show_the_values_of_a_point() {
+        let study = fixture::study();
+        let mut browser = open("values");
+        assert_eq!(shown(&mut browser, "#tip"), 0.0);
+        let pf_ld = &study.panels[0].curves[4];
+        let point = &pf_ld.points[3];
+        browser.point_at(&format!(
+            "#{} .wide .curve[data-method=pf-ld] .point[data-index='3']",
+            study.panels[0].id.replace('.', "\\.")
+        ));
+        let tip = browser.string("document.getElementById('tip').textContent");
+        let expected = format!(
+            "PF-LD as published (honest ε 41)\ntest error (%): {:.3} ± {:.3}\n\
          violation (percentage points): {:.2} ± {:.2}\nλ = 0.5, 15 seeds\n\
          honest ε = 41, δ = 1e-9 (claimed ε = 1)",
-        point.x,
-        point.x_error.unwrap(),
-        point.y,
-        point.y_error.unwrap()
-    );
-    assert_eq!(tip, expected);
-    assert_eq!(shown(&mut browser, "#tip"), 1.0);
-    browser.mouse("mouseMoved", 2.0, 2.0);
-    assert_eq!(shown(&mut browser, "#tip"), 0.0, "the pointer has left");
+            point.x,
+            point.x_error.unwrap(),
+            point.y,
+            point.y_error.unwrap()
+        );
+        assert_eq!(tip, expected);
+        assert_eq!(shown(&mut browser, "#tip"), 1.0);
+        browser.mouse("mouseMoved", 2.0, 2.0);
+        assert_eq!(shown(&mut browser, "#tip"), 0.0, "the pointer has left");
 
-    browser.value("document.querySelector('#theory-epsilon .wide .point').focus()");
-    let tip = browser.string("document.getElementById('tip').textContent");
-    assert!(tip.contains("ε: 0.1\n"), "{tip}");
-    browser.key("ArrowRight", 39);
-    let tip = browser.string("document.getElementById('tip').textContent");
-    assert!(tip.contains("ε: 0.25\n"), "{tip}");
-    browser.key("Escape", 27);
-    assert_eq!(shown(&mut browser, "#tip"), 0.0);
-    assert!(browser.complaints().is_empty());
-}
+        browser.value("document.querySelector('#theory-epsilon .wide .point').focus()");
+        let tip = browser.string("document.getElementById('tip').textContent");
+        assert!(tip.contains("ε: 0.1\n"), "{tip}");
+        browser.key("ArrowRight", 39);
+        let tip = browser.string("document.getElementById('tip').textContent");
+        assert!(tip.contains("ε: 0.25\n"), "{tip}");
+        browser.key("Escape", 27);
+        assert_eq!(shown(&mut browser, "#tip"), 0.0);
+        assert!(browser.complaints().is_empty());
+    }
 
-#[test]
-fn data_can_be_taken_from_the_page() {
-    let study = fixture::study();
-    let mut browser = open("data");
-    let json = browser.string("document.getElementById('study').textContent");
-    assert_eq!(serde_json::from_str::<steffle_report::Study>(&json).unwrap(), study);
-    // What a click would save, kept instead of saved.
-    browser.value(
+    #[test]
+    fn data_can_be_taken_from_the_page() {
+        let study = fixture::study();
+        let mut browser = open("data");
+        let json = browser.string("document.getElementById('study').textContent");
+        assert_eq!(serde_json::from_str::<steffle_report::Study>(&json).unwrap(), study);
+        // What a click would save, kept instead of saved.
+        browser.value(
         "window.saved = [], URL.createObjectURL = blob => { blob.text().then(text => saved.push(text)); return '#'; }, 0",
     );
-    browser.click("[data-save=study]");
-    browser.click("#theory-epsilon [data-save=data]");
-    browser.click("#theory-epsilon [data-save=picture]");
-    browser.value("new Promise(done => setTimeout(done, 50))");
-    let saved: Vec<String> = serde_json::from_value(browser.value("window.saved")).unwrap();
-    assert_eq!(saved.len(), 3);
-    assert_eq!(serde_json::from_str::<steffle_report::Study>(&saved[0]).unwrap(), study);
-    let panel: steffle_report::Panel = serde_json::from_str(&saved[1]).unwrap();
-    assert_eq!(panel, *study.panels.last().unwrap());
-    assert!(saved[2].starts_with("<svg") && saved[2].contains("stationarity gap"));
-}
+        browser.click("[data-save=study]");
+        browser.click("#theory-epsilon [data-save=data]");
+        browser.click("#theory-epsilon [data-save=picture]");
+        browser.value("new Promise(done => setTimeout(done, 50))");
+        let saved: Vec<String> = serde_json::from_value(browser.value("window.saved")).unwrap();
+        assert_eq!(saved.len(), 3);
+        assert_eq!(serde_json::from_str::<steffle_report::Study>(&saved[0]).unwrap(), study);
+        let panel: steffle_report::Panel = serde_json::from_str(&saved[1]).unwrap();
+        assert_eq!(panel, *study.panels.last().unwrap());
+        assert!(saved[2].starts_with("<svg") && saved[2].contains("stationarity gap"));
+    }
 
-/// Of the page at both widths, as the browser lays text out with a font of its own.
-#[test]
-fn names_do_not_overlap_and_nothing_is_cut_off() {
-    let mut browser = open("names");
-    for width in [1280, 390] {
-        browser.size(width, 900, false);
-        let faults = browser.value(
+    /// Of the page at both widths, as the browser lays text out with a font of its own.
+    #[test]
+    fn names_do_not_overlap_and_nothing_is_cut_off() {
+        let mut browser = open("names");
+        for width in [1280, 390] {
+            browser.size(width, 900, false);
+            let faults = browser.value(
             "[...document.querySelectorAll('figure svg')].filter(svg => svg.getClientRects().length).flatMap(svg => { \
              const box = text => text.getBoundingClientRect(); \
              const frame = box(svg), names = [...svg.querySelectorAll('.name text')], faults = []; \
@@ -170,68 +188,71 @@ fn names_do_not_overlap_and_nothing_is_cut_off() {
                  faults.push(`${text.textContent} is cut off`); } \
              return faults; })",
         );
-        assert_eq!(faults, serde_json::json!([]), "at {width} pixels");
+            assert_eq!(faults, serde_json::json!([]), "at {width} pixels");
+        }
     }
-}
 
-#[test]
-fn svg_files_are_well_formed() {
-    let mut browser = open("well-formed");
-    for panel in fixture::study().panels {
-        let file = serde_json::json!(steffle_report::svg(&panel).unwrap());
-        let parse = format!("new DOMParser().parseFromString({file}, 'image/svg+xml')");
-        assert_eq!(
-            browser.string(&format!("{parse}.documentElement.nodeName")),
-            "svg",
-            "{}",
-            panel.id
-        );
-        assert_eq!(
-            browser.number(&format!("{parse}.querySelectorAll('.curve').length")),
-            panel.curves.len() as f64
-        );
+    #[test]
+    fn svg_files_are_well_formed() {
+        let mut browser = open("well-formed");
+        for panel in fixture::study().panels {
+            let file = serde_json::json!(steffle_report::svg(&panel).unwrap());
+            let parse = format!("new DOMParser().parseFromString({file}, 'image/svg+xml')");
+            assert_eq!(
+                browser.string(&format!("{parse}.documentElement.nodeName")),
+                "svg",
+                "{}",
+                panel.id
+            );
+            assert_eq!(
+                browser.number(&format!("{parse}.querySelectorAll('.curve').length")),
+                panel.curves.len() as f64
+            );
+        }
     }
-}
 
-#[test]
-fn dark_light_phone_and_paper() {
-    let mut browser = open("themes");
-    let background = "getComputedStyle(document.body).backgroundColor";
-    browser.media("screen", "light");
-    assert_eq!(browser.string(background), "rgb(255, 255, 255)");
-    browser.media("screen", "dark");
-    assert_eq!(browser.string(background), "rgb(23, 25, 28)");
-    let ink = "getComputedStyle(document.querySelector('.wide .fill-text')).fill";
-    assert_eq!(browser.string(ink), "rgb(236, 236, 236)", "drawings follow");
-    browser.media("print", "dark");
-    assert_eq!(browser.string(background), "rgb(255, 255, 255)", "paper is white");
-    assert_eq!(shown(&mut browser, "#filters"), 0.0);
+    #[test]
+    fn dark_light_phone_and_paper() {
+        let mut browser = open("themes");
+        let background = "getComputedStyle(document.body).backgroundColor";
+        browser.media("screen", "light");
+        assert_eq!(browser.string(background), "rgb(255, 255, 255)");
+        browser.media("screen", "dark");
+        assert_eq!(browser.string(background), "rgb(23, 25, 28)");
+        let ink = "getComputedStyle(document.querySelector('.wide .fill-text')).fill";
+        assert_eq!(browser.string(ink), "rgb(236, 236, 236)", "drawings follow");
+        browser.media("print", "dark");
+        assert_eq!(browser.string(background), "rgb(255, 255, 255)", "paper is white");
+        assert_eq!(shown(&mut browser, "#filters"), 0.0);
 
-    browser.media("screen", "light");
-    assert_eq!(shown(&mut browser, ".narrow"), 0.0);
-    browser.size(390, 844, true);
-    assert_eq!(shown(&mut browser, ".wide"), 0.0);
-    assert_eq!(
-        browser.number("document.documentElement.scrollWidth"),
-        390.0,
-        "no sideways scrolling"
-    );
-    let wide = "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, svg') \
+        browser.media("screen", "light");
+        assert_eq!(shown(&mut browser, ".narrow"), 0.0);
+        browser.size(390, 844, true);
+        assert_eq!(shown(&mut browser, ".wide"), 0.0);
+        assert_eq!(
+            browser.number("document.documentElement.scrollWidth"),
+            390.0,
+            "no sideways scrolling"
+        );
+        let wide = "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, svg') \
                 && e.getBoundingClientRect().right > 390.5).map(e => e.outerHTML.slice(0, 80))";
-    assert_eq!(browser.value(wide), serde_json::json!([]));
-    browser.click("input[name=method][value=steffle]");
-    assert_eq!(shown(&mut browser, ".narrow [data-method=steffle]"), 0.0);
-    assert!(browser.complaints().is_empty());
-}
+        assert_eq!(browser.value(wide), serde_json::json!([]));
+        browser.click("input[name=method][value=steffle]");
+        assert_eq!(shown(&mut browser, ".narrow [data-method=steffle]"), 0.0);
+        assert!(browser.complaints().is_empty());
+    }
 
-#[test]
-fn figures_and_tables_are_there_without_scripts() {
-    let study = fixture::study();
-    let mut browser = open("static");
-    browser.call("Emulation.setScriptExecutionDisabled", serde_json::json!({ "value": true }));
-    browser.reload();
-    let curves: usize = study.panels.iter().map(|panel| panel.curves.len()).sum();
-    assert_eq!(shown(&mut browser, "figure .curve"), curves as f64);
-    assert_eq!(shown(&mut browser, "#filters, button"), 0.0, "nothing that would not work");
-    assert!(browser.string("document.querySelector('.point title').textContent").contains("λ = 0"));
+    #[test]
+    fn figures_and_tables_are_there_without_scripts() {
+        let study = fixture::study();
+        let mut browser = open("static");
+        browser.call("Emulation.setScriptExecutionDisabled", serde_json::json!({ "value": true }));
+        browser.reload();
+        let curves: usize = study.panels.iter().map(|panel| panel.curves.len()).sum();
+        assert_eq!(shown(&mut browser, "figure .curve"), curves as f64);
+        assert_eq!(shown(&mut browser, "#filters, button"), 0.0, "nothing that would not work");
+        assert!(
+            browser.string("document.querySelector('.point title').textContent").contains("λ = 0")
+        );
+    }
 }

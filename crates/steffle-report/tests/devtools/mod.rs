@@ -3,6 +3,8 @@
 //! <https://chromedevtools.github.io/devtools-protocol/>: with `--remote-debugging-pipe` the browser
 //! reads commands from descriptor 3 and writes answers and events to 4, JSON that ends with a zero.
 
+mod chromium;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,7 +15,6 @@ use serde_json::{Value, json};
 
 /// Nothing here waits longer.
 const PATIENCE: Duration = Duration::from_mins(1);
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const FLAGS: [&str; 10] = [
     "--headless",
     "--no-sandbox",
@@ -51,7 +52,10 @@ impl Browser {
         // The shell moves its own pipes to the descriptors that the browser wants, and becomes it.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1"])
-            .arg(chromium())
+            .arg(
+                chromium::chromium()
+                    .unwrap_or_else(|missing| panic!("{missing}; `cargo xtask check` gets it")),
+            )
             .args(FLAGS)
             .arg(format!("--user-data-dir={}", directory.join("profile").display()))
             .arg("about:blank")
@@ -248,27 +252,4 @@ impl Drop for Browser {
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
     }
-}
-
-/// The browser: `$CHROMIUM`, or the first of the usual names in `$PATH`.
-fn chromium() -> PathBuf {
-    if let Some(path) = std::env::var_os("CHROMIUM") {
-        let path = PathBuf::from(path);
-        assert!(
-            path.is_file(),
-            "CHROMIUM is {}, which is no file; name a Chromium",
-            path.display()
-        );
-        return path;
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = NAMES.iter().find_map(|name| {
-        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-    });
-    found.unwrap_or_else(|| {
-        panic!(
-            "the report is tested in a real browser and there is none: install Chromium \
-             (Debian: apt-get install chromium) or name one in CHROMIUM"
-        )
-    })
 }

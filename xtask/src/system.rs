@@ -1,0 +1,104 @@
+//! The system at hand: how it installs things, and whether we may.
+
+use std::path::Path;
+
+/// What a system is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A component of the Rust toolchain.
+    Component(&'static str),
+    /// A browser.
+    Chromium,
+}
+
+/// A package manager, what it is told, and what it calls a browser.
+struct Packages {
+    tool: &'static str,
+    install: &'static str,
+    chromium: &'static str,
+}
+
+const KNOWN: [Packages; 6] = [
+    Packages {
+        tool: "apt-get",
+        install: "apt-get update && apt-get install --yes --no-install-recommends",
+        chromium: "chromium",
+    },
+    Packages { tool: "dnf", install: "dnf install --assumeyes", chromium: "chromium" },
+    Packages { tool: "pacman", install: "pacman -S --noconfirm", chromium: "chromium" },
+    Packages { tool: "zypper", install: "zypper --non-interactive install", chromium: "chromium" },
+    Packages { tool: "apk", install: "apk add", chromium: "chromium" },
+    Packages { tool: "brew", install: "brew install --cask", chromium: "chromium" },
+];
+
+/// The system at hand.
+pub(crate) struct System {
+    name: String,
+    packages: Option<&'static Packages>,
+    root: bool,
+}
+
+impl System {
+    /// Looks at the files that tell.
+    pub(crate) fn here() -> Self {
+        let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+        let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+        let name = name.map_or(std::env::consts::OS, |name| name.trim_matches('"')).to_owned();
+        let packages = KNOWN.iter().find(|packages| on_path(packages.tool));
+        Self { name, packages, root: is_root() }
+    }
+
+    /// What it calls itself.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the check installs by itself: as root, from Debian's or Ubuntu's packages.
+    pub(crate) fn may_install(&self) -> bool {
+        self.root && self.packages.is_some_and(|packages| packages.tool == "apt-get")
+    }
+
+    /// The commands that get all of this, one line each.
+    pub(crate) fn commands(&self, wanted: &[Wanted]) -> Vec<String> {
+        let mut commands = Vec::new();
+        let components: Vec<&str> = wanted
+            .iter()
+            .filter_map(|wanted| match wanted {
+                Wanted::Component(name) => Some(*name),
+                Wanted::Chromium => None,
+            })
+            .collect();
+        if !components.is_empty() {
+            commands.push(format!("rustup component add {}", components.join(" ")));
+        }
+        if wanted.contains(&Wanted::Chromium) {
+            commands.push(self.browser());
+        }
+        commands
+    }
+
+    fn browser(&self) -> String {
+        let Some(packages) = self.packages else {
+            return "install Chromium or Chrome, then: export CHROMIUM=/path/to/it".to_owned();
+        };
+        let command = format!("{} {}", packages.install, packages.chromium);
+        if self.root || packages.tool == "brew" {
+            command
+        } else {
+            format!("sudo sh -c '{command}'")
+        }
+    }
+}
+
+fn on_path(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/bin", "/usr/sbin", "/sbin"].map(|folder| Path::new(folder).to_owned());
+    std::env::split_paths(&path).chain(usual).any(|folder| folder.join(tool).is_file())
+}
+
+/// Root's processes belong to user 0; without `/proc` nothing is installed unasked.
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    effective.and_then(|ids| ids.split_whitespace().nth(1)) == Some("0")
+}
