@@ -77,16 +77,18 @@ fn missing<'a>(needs: &[&'a Need]) -> Vec<&'a Need> {
 }
 
 fn message(missing: &[&Need], commands: &[String], system: &System) -> String {
-    let mut text = String::from("the checks need what is not here:\n");
-    for need in missing {
+    let needs = missing.iter().map(|need| {
         let why = (need.found)().err().unwrap_or_default();
-        text += &format!("  - {}\n    ({why})\n", need.what);
-    }
-    text += &format!("To get it on {}:\n", system.name());
-    for command in commands {
-        text += &format!("    {command}\n");
-    }
-    text + "then run `cargo xtask check` again. `cargo xtask check --quick` needs rustfmt and clippy only."
+        format!("  - {}\n    ({why})\n", need.what)
+    });
+    let commands = commands.iter().map(|command| format!("    {command}\n"));
+    format!(
+        "the checks need what is not here:\n{}To get it on {}:\n{}then run `cargo xtask check` \
+         again. `cargo xtask check --quick` needs rustfmt and clippy only.",
+        needs.collect::<String>(),
+        system.name(),
+        commands.collect::<String>()
+    )
 }
 
 /// A subcommand of the cargo that runs this.
