@@ -32,8 +32,8 @@ pub trait NoiseSource: Send {
     /// bits, hence only for noise that makes no claim.
     fn add_gaussian(&mut self, scale: f64, values: &mut [f64]);
 
-    /// `count` independent discrete Gaussians of this scale, at most [`LARGEST_SCALE`].
-    fn discrete_gaussians(&mut self, sigma: u64, count: usize) -> Vec<i64> {
+    /// `count` independent discrete Gaussians of this scale, from 1 to [`LARGEST_SCALE`].
+    fn discrete_gaussians(&mut self, sigma: u128, count: usize) -> Vec<i128> {
         (0..count).map(|_| discrete::gaussian(sigma, &mut Of(self))).collect()
     }
 }

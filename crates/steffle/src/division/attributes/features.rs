@@ -28,11 +28,11 @@
 use steffle_privacy::discrete::{SMALLEST_SCALE, slack};
 
 use super::account::{Charged, Cost, Refusal};
-use super::price::{IntegerNoise, PriceError};
+use super::price::{IntegerNoise, LARGEST_SCALE, PriceError};
 use super::release::Released;
 use super::{AttributesDivision, AttributesDivisionError, Terms};
 use crate::division::Who;
-use crate::noise::{LARGEST_SCALE, NoiseSource};
+use crate::noise::NoiseSource;
 use crate::one_shot::{CLASSES, Capped};
 use crate::protocol::{Encode, FeatureSums, Writer};
 use crate::record::GRID;
@@ -60,7 +60,7 @@ impl FeaturePrice {
         for shift in [first, first + 1.0] {
             let moved = distance / shift.exp2() + (numbers as f64).sqrt();
             let sigma = (moved / mu).ceil().max(smallest);
-            if !(sigma <= LARGEST_SCALE as f64 && shift <= 70.0) {
+            if !(sigma <= LARGEST_SCALE && shift <= 70.0) {
                 continue;
             }
             let sigma = sigma as u64;
@@ -119,9 +119,11 @@ impl AttributesDivision {
             .zip(&prices)
             .map(|((capped, _), price)| {
                 let size = capped.features().size();
-                let draw =
-                    |_| price.noise.map(|noise| source.discrete_gaussians(noise.sigma, size));
-                sent(classes).map(draw).map(Option::unwrap_or_default).collect()
+                let mut draw = |noise: IntegerNoise| {
+                    let draws = source.discrete_gaussians(u128::from(noise.sigma), size);
+                    draws.into_iter().map(|draw| draw as i64).collect()
+                };
+                sent(classes).map(|_| price.noise.map(&mut draw).unwrap_or_default()).collect()
             })
             .collect();
         let kind = source.kind();

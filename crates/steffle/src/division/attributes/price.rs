@@ -31,7 +31,6 @@ use steffle_privacy::discrete::{SMALLEST_SCALE, slack};
 use super::account::Cost;
 use super::{NoiseScale, Terms};
 use crate::division::distances::{Distances, INPUT_GRID, table_factor};
-use crate::noise::LARGEST_SCALE;
 use crate::protocol::{Form, Question};
 
 /// Why a question cannot be priced. No reason depends on `s`.
@@ -333,6 +332,9 @@ fn grid(largest: f64, room: f64) -> f64 {
     if largest < NOTHING { 0.0 } else { (largest / room).log2().ceil().exp2() }
 }
 
+/// Draws of this scale fit 64 bits.
+pub(super) const LARGEST_SCALE: f64 = (1_u64 << 26) as f64;
+
 /// The integer noise of a real scale: a power-of-two unit with the scale in [2^24, 2^25).
 fn realise(
     scale: Option<f64>,
@@ -345,7 +347,7 @@ fn realise(
     let unit = message.unit * shift.exp2();
     let sigma = (scale / unit).ceil().max(smallest);
     let fits = shift.abs() <= 70.0 && unit > 0.0 && unit.is_finite();
-    if !fits || sigma > LARGEST_SCALE as f64 {
+    if !fits || sigma > LARGEST_SCALE {
         return Err(PriceError::Range { records });
     }
     Ok(Some(IntegerNoise { unit, shift: shift as i32, sigma: sigma as u64 }))

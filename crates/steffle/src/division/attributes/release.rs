@@ -74,8 +74,11 @@ impl Reserved {
             Noise::Integer { lattice, theta, table } => {
                 let mut draw = |noise: Option<IntegerNoise>, count: usize| {
                     noise.map(|noise| {
-                        let draws = source.discrete_gaussians(noise.sigma, count);
-                        Message { noise, draws }
+                        let draws = source.discrete_gaussians(u128::from(noise.sigma), count);
+                        Message {
+                            noise,
+                            draws: draws.into_iter().map(|draw| draw as i64).collect(),
+                        }
                     })
                 };
                 let theta = draw(theta, messages * numbers);

@@ -34,7 +34,7 @@ impl NoiseSource for Silence {
 
     fn add_gaussian(&mut self, _: f64, _: &mut [f64]) {}
 
-    fn discrete_gaussians(&mut self, _: u64, count: usize) -> Vec<i64> {
+    fn discrete_gaussians(&mut self, _: u128, count: usize) -> Vec<i128> {
         vec![0; count]
     }
 }
