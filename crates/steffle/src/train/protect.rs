@@ -1,7 +1,7 @@
 //! What a plan promises, and the terms that keep the promise at every attributes division.
 
 use steffle_privacy::{
-    Accountant, Delta, Epsilon, Event, Mu, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
+    Accountant, Epsilon, Event, Mu, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
     Sampling, calibrate, discrete,
 };
 
@@ -55,7 +55,8 @@ impl Plan {
     /// `exact`: round 0 has no theta message and costs the table's part of a share; every other
     /// round costs at most a share, and a record is in at most [`Plan::visits`] of them. The shares
     /// sum to mu^2 and the account refuses more. `poisson`: all rounds, the census included, are
-    /// the rounds of one calibrated plan. Both take the slack of integer noise off first.
+    /// the rounds of one calibrated plan, which takes what [`discrete::reduced`] leaves. Both take
+    /// the slack of integer noise off first.
     pub fn protected(
         &self,
         classes: usize,
@@ -99,10 +100,7 @@ impl Plan {
                     noise_multiplier: 1.0.try_into()?,
                     rounds: Rounds::try_from(u64::from(self.rounds()) + 1)?,
                 };
-                // What the slack leaves, as in `discrete::budget`.
-                let epsilon = Epsilon::try_from(exact.epsilon.value() - 2.0 * discrete::SLACK)?;
-                let delta = exact.delta.value() * (-discrete::SLACK).exp() - 1e-300;
-                let delta = Delta::try_from(delta)?;
+                let (epsilon, delta) = discrete::reduced(exact.epsilon, exact.delta)?;
                 let found = calibrate::noise_multiplier(Accountant::Pld, event, epsilon, delta)?;
                 let noise_multiplier = found.noise_multiplier;
                 Ok(Some(Protected {

@@ -65,7 +65,7 @@ impl FeaturePrice {
             }
             let sigma = sigma as u64;
             let squared = (moved / sigma as f64).powi(2) * (1.0 + 1e-12);
-            let cost = Cost::Gaussian { squared, slack: slack(numbers, sigma) };
+            let cost = Cost::Gaussian { squared, slack: slack(numbers as u64, sigma as f64) };
             let unit = GRID * shift.exp2();
             let noise = Some(IntegerNoise { unit, shift: shift as i32, sigma });
             return Ok(Self { noise, cost });

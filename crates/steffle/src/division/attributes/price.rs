@@ -166,7 +166,7 @@ impl Noise {
     fn slack(&self, about: &Announced<'_>) -> f64 {
         let Self::Integer { theta, table, .. } = self else { return 0.0 };
         let of = |noise: &Option<IntegerNoise>, numbers: usize| {
-            noise.map_or(0.0, |noise| slack(numbers, noise.sigma))
+            noise.map_or(0.0, |noise| slack(numbers as u64, noise.sigma as f64))
         };
         of(theta, about.theta_numbers) + of(table, about.table_numbers())
     }
