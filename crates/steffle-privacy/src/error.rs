@@ -74,6 +74,25 @@ pub enum PrivacyError {
         /// What the store was given.
         budget: f64,
     },
+    /// A plan that costs more than its offer says.
+    #[error(
+        "the sampled plan costs epsilon {costs:.6} at delta {delta:e}, integer noise included, but \
+         epsilon {epsilon} was offered; use the calibrated noise multiplier"
+    )]
+    Overspent {
+        /// What the accountant reads.
+        costs: f64,
+        /// What was offered.
+        epsilon: f64,
+        /// What was offered.
+        delta: f64,
+    },
+    /// A plan for another adjacency than that of a store of attributes.
+    #[error(
+        "the sampled plan is accounted for records that come and go, but a store protects a \
+         replaced attribute; state the plan for the replace adjacency"
+    )]
+    OtherNeighbours,
     /// A batch drawn another way than the plan accounts for.
     #[error("the plan accounts for {planned}, but the batch was drawn by {drawn}; it was refused")]
     OtherSampler {
@@ -101,6 +120,8 @@ impl PrivacyError {
             Self::NoFiniteBound => "steffle::privacy::no_finite_bound",
             Self::Unreachable { .. } => "steffle::privacy::unreachable",
             Self::BudgetExhausted { .. } => "steffle::privacy::budget_exhausted",
+            Self::Overspent { .. } => "steffle::privacy::overspent",
+            Self::OtherNeighbours => "steffle::privacy::other_neighbours",
             Self::OtherSampler { .. } => "steffle::privacy::other_sampler",
             Self::RoundsUsedUp { .. } => "steffle::privacy::rounds_used_up",
         }

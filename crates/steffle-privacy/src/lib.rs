@@ -8,6 +8,8 @@
 //! reads events and says what they cost; accountants may disagree, and each states in its [`Reading`]
 //! whether its number is an upper bound and how far above the exact value it can be. [`calibrate`]
 //! turns a target into noise. A [`Plan`] ties the sampler that is run to the event that is accounted.
+//! A [`Ledger`] is the budget book of one store: what runs were promised, what they have paid, what is
+//! refused.
 //! [`explain`] says in words and pictures what an epsilon means, and [`paper`] what the noise of the
 //! paper's theorem gives.
 //!
@@ -36,6 +38,7 @@ pub mod error;
 pub mod event;
 pub mod explain;
 pub mod gdp;
+pub mod ledger;
 mod loss;
 mod normal;
 pub mod paper;
@@ -48,5 +51,9 @@ pub mod sampling;
 pub use accountant::{Accountant, Reading};
 pub use error::{PrivacyError, Result};
 pub use event::{Event, FixedBatch, Neighbours, Sampling};
+pub use ledger::{
+    Accounts, Charge, CheckedOffer, Claim, Cost, Entry, GrantId, Ledger, MemoryLedger, NoiseKind,
+    Offer, Policy, Receipt, Refusal, Share, Statement, StatementKind, Ticket,
+};
 pub use quantity::{Delta, Epsilon, GroupFraction, Mu, NoiseMultiplier, Rounds, SampleRate};
 pub use sampling::{Batch, FullBatch, Plan, Poisson, Sampler};

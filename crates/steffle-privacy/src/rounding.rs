@@ -1,4 +1,4 @@
-//! Decimal rounding to the safe side: privacy up, budgets down.
+//! Rounding to the safe side: privacy up, budgets down; of decimals, and of single operations.
 
 /// The nearest number of `digits` significant decimals that is not below `value`.
 ///
@@ -32,9 +32,51 @@ fn rounded(value: f64, digits: u32, to: fn(f64) -> f64, wrong: impl Fn(f64) -> b
     if !rounded.is_finite() || wrong(rounded) { value } else { rounded }
 }
 
+/// `a + b` of non-negative numbers, rounded up; exact where a double holds it.
+pub(crate) fn sum_up(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    // Knuth's two-sum: what rounding took away, exactly.
+    let second = sum - a;
+    let lost = (a - (sum - second)) + (b - second);
+    if lost > 0.0 { sum.next_up() } else { sum }
+}
+
+/// `a - b` of non-negative numbers, rounded down; exact where a double holds it.
+pub(crate) fn difference_down(a: f64, b: f64) -> f64 {
+    let difference = a - b;
+    let second = difference - a;
+    let lost = (a - (difference - second)) - (b + second);
+    if lost < 0.0 { difference.next_down() } else { difference }
+}
+
+/// `a * b` of non-negative numbers, rounded down; exact where a double holds it.
+pub(crate) fn product_down(a: f64, b: f64) -> f64 {
+    let product = a * b;
+    // A fused operation rounds once: the sign of what is left is exact.
+    if a.mul_add(b, -product) < 0.0 { product.next_down() } else { product }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{down, up};
+    use super::{difference_down, down, product_down, sum_up, up};
+
+    /// Rounded to the wrong side, each of these would be off by one unit in the last place.
+    #[test]
+    fn operations_are_rounded_to_their_side() {
+        let tiny = f64::EPSILON / 4.0;
+        assert_eq!(sum_up(1.0, tiny), 1.0_f64.next_up());
+        assert_eq!(sum_up(tiny, 1.0), 1.0_f64.next_up());
+        assert_eq!(difference_down(1.0, tiny / 2.0), 1.0_f64.next_down());
+        assert_eq!((sum_up(0.5, 0.25), difference_down(1.0, 0.25)), (0.75, 0.75));
+        assert_eq!((sum_up(1.0, 0.0), difference_down(1.0, 0.0)), (1.0, 1.0));
+        assert_eq!((product_down(0.3, 1.0), product_down(0.3, 0.0)), (0.3, 0.0));
+        // 0.1 is a little more than a tenth: ten of them are more than 1.
+        assert_eq!(product_down(0.1, 10.0), 1.0);
+        assert!((0..10).fold(0.0, |sum, _| sum_up(sum, 0.1)) > 1.0);
+        // 0.6 * 0.6 rounds up to the nearest.
+        let square = 0.6 * 0.6;
+        assert!(0.6_f64.mul_add(0.6, -square) < 0.0 && product_down(0.6, 0.6) < square);
+    }
 
     #[test]
     fn decimals_of_few_digits_stay() {

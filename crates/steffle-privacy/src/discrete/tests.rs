@@ -110,7 +110,7 @@ fn concentrated_budgets_are_inverse_and_joined() {
         }
         // Beyond the seam the reading jumps up to the coarser bound, never down.
         let beyond = epsilon(Mu::try_from(seam * (1.0 + 1e-9)).unwrap(), delta).unwrap();
-        assert!(beyond >= 64.0 && beyond < 64.0 * 1.2, "{d}: {beyond}");
+        assert!((64.0..1.2 * 64.0).contains(&beyond), "{d}: {beyond}");
     }
     assert!(epsilon(Mu::try_from(1e200).unwrap(), delta_of(1e-6)).is_err());
     assert_eq!(epsilon(Mu::ZERO, delta_of(1e-6)), Ok(0.0));

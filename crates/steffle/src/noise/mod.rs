@@ -3,6 +3,7 @@
 mod discrete;
 
 pub use discrete::LARGEST_SCALE;
+pub use steffle_privacy::NoiseKind;
 
 use discrete::Bits;
 use rand::rngs::ChaCha20Rng;
@@ -10,15 +11,6 @@ use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::randomness::{ChaCha8Rng, Purpose, stream};
-
-/// Where noise comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoiseKind {
-    /// A seed that somebody knows: whoever knows it can subtract the noise.
-    Simulation,
-    /// The operating system's generator: nobody knows it.
-    Secure,
-}
 
 /// A source of Gaussian noise. Both sources run the same code on other bits.
 pub trait NoiseSource: Send {

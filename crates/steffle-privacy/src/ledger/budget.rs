@@ -1,0 +1,194 @@
+//! The pots of a store: how its budget is split, for life, between three kinds of releases.
+//!
+//! # Claim
+//! Whatever a store ever releases under claims is (epsilon, delta)-private, with
+//! `epsilon = e_gaussian + e_sampled + e_pure` and `delta = d_gaussian + d_sampled`, where
+//! (e_gaussian, d_gaussian) is what the Gaussian pot was made for; however the kinds are mixed, and
+//! however runs are chosen, stopped and closed after seeing everything released so far.
+//!
+//! # Proof
+//! Everything that decides what is released next (questions, prices, refusals, slack that is left)
+//! is a function of the transcript and of public columns. So the three pots are three interactive
+//! mechanisms on the same store, used concurrently by one adversary.
+//! 1. *Gaussian pot:* all grants together are one filter: every unit's squared costs sum, over
+//!    grants, to at most the open grants' whole shares and the dearest totals of the closed ones,
+//!    which stay below the pot at any time. So the pot is mu-GDP
+//!    ([`Filter`](crate::gdp::Filter)), hence, slack taken off, (e_gaussian, d_gaussian)-private as
+//!    an interactive mechanism ([`crate::discrete`]).
+//! 2. *Sampled pot:* plan j is, whoever chooses its questions, (e_j, d_j)-private, and is charged
+//!    in full when it is opened; the sums of e_j and of d_j stay below the pot. Epsilons alone would
+//!    not do: plans that cost an epsilon of 0 at delta would then be free.
+//! 3. *Pure pot:* likelihood ratios multiply, to at most e^e_pure.
+//! 4. An interactive (e, d)-private mechanism can be simulated by post-processing one randomised
+//!    response of (e, d) (Lyu 2022; Vadhan, Zhang 2023), also when its parameters are chosen
+//!    adaptively within a total (Haney et al. 2023). Three of them compose to the sums.
+//!
+//! *One common pot would be wrong.* A ledger that pays whatever keeps
+//! `epsilon(mu spent, delta) + e_pure` below epsilon lets the adversary decide late which form the
+//! rest takes: Gaussian rounds first and, when their likelihood ratio happens to be high, the rest
+//! as randomised response. The true delta of that is several times the claimed one. For the same
+//! reason pots are never exchanged, and nothing is given back to another pot.
+//!
+//! Tests: `tests::a_policy_splits_its_budget_for_life`, `tests::pots_are_never_exchanged`.
+
+use serde::{Deserialize, Serialize};
+
+use super::offer::{CheckedOffer, Share};
+use super::refusal::{Pot, Refusal};
+use crate::discrete;
+use crate::error::{PrivacyError, Result};
+use crate::quantity::{Delta, Epsilon};
+use crate::rounding::{difference_down, product_down, sum_up};
+
+/// What the operator of a store allows, for its life. An empty list allows all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// The promise to everyone in the store.
+    pub epsilon: f64,
+    /// The promise to everyone in the store; 0 only if all of it is for pure releases.
+    pub delta: f64,
+    /// The part of epsilon for pure releases.
+    pub pure_share: f64,
+    /// The part of epsilon and of delta for sampled plans.
+    pub sampled_share: f64,
+    /// Names of methods.
+    pub methods: Vec<String>,
+    /// Names of modes.
+    pub modes: Vec<String>,
+    /// Names of notions.
+    pub notions: Vec<String>,
+}
+
+/// What may ever be spent from each pot, and what the Gaussian one was made for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pots {
+    /// mu^2.
+    gaussian: f64,
+    made_for: (f64, f64),
+    sampled: (f64, f64),
+    pure: f64,
+}
+
+/// What grants have taken from each pot.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Taken {
+    gaussian: f64,
+    sampled: (f64, f64),
+    pure: f64,
+}
+
+impl Policy {
+    /// Refuses names that are not listed.
+    pub(super) fn allows(&self, offer: &CheckedOffer) -> std::result::Result<(), Refusal> {
+        let offer = offer.offer();
+        let lists = [
+            ("methods", &self.methods, &offer.method),
+            ("modes", &self.modes, &offer.mode),
+            ("notions", &self.notions, &offer.notion),
+        ];
+        match lists.into_iter().find(|(_, list, name)| !list.is_empty() && !list.contains(name)) {
+            None => Ok(()),
+            Some((what, list, name)) => {
+                Err(Refusal::Policy { what, given: name.clone(), allowed: list.join(", ") })
+            }
+        }
+    }
+}
+
+impl Pots {
+    /// The pots of a policy. Refuses shares that are no parts, and a budget that one of its pots
+    /// cannot use.
+    pub(super) fn of(policy: &Policy) -> Result<Self> {
+        let epsilon = Epsilon::try_from(policy.epsilon)?.value();
+        for (name, given) in
+            [("pure share", policy.pure_share), ("sampled share", policy.sampled_share)]
+        {
+            if !(0.0..=1.0).contains(&given) {
+                return Err(PrivacyError::OutOfRange { name, given, allowed: "from 0 to 1" });
+            }
+        }
+        let parts = policy.pure_share + policy.sampled_share;
+        if parts > 1.0 {
+            let (name, allowed) = ("sum of the pure and the sampled share", "at most 1");
+            return Err(PrivacyError::OutOfRange { name, given: parts, allowed });
+        }
+        let delta = match policy.delta {
+            0.0 if policy.pure_share == 1.0 => 0.0,
+            delta => Delta::try_from(delta)?.value(),
+        };
+        // Every part is rounded down and taken from what the others left: they never sum to more
+        // than the whole.
+        let pure = product_down(epsilon, policy.pure_share);
+        let left = difference_down(epsilon, pure);
+        let sampled = product_down(epsilon, policy.sampled_share).min(left);
+        let sampled_delta = product_down(delta, policy.sampled_share);
+        let made_for = (difference_down(left, sampled), difference_down(delta, sampled_delta));
+        let none = Self { gaussian: 0.0, made_for: (0.0, 0.0), sampled: (0.0, 0.0), pure };
+        let none = match policy.sampled_share {
+            0.0 => none,
+            _ => Self { sampled: (sampled, sampled_delta), ..none },
+        };
+        if parts == 1.0 {
+            return Ok(none);
+        }
+        let mu = discrete::budget(made_for.0.try_into()?, made_for.1.try_into()?)?.value();
+        Ok(Self { gaussian: product_down(mu, mu), made_for, ..none })
+    }
+
+    /// The pots of a store without a policy: what its first offer needs, and no more.
+    pub(super) fn of_first(offer: &CheckedOffer) -> Self {
+        let none = Self { gaussian: 0.0, made_for: (0.0, 0.0), sampled: (0.0, 0.0), pure: 0.0 };
+        let made_for = (offer.offer().epsilon, offer.offer().delta);
+        match offer.share() {
+            Share::Nothing => none,
+            Share::Gaussian { squared } => Self { gaussian: squared, made_for, ..none },
+            Share::Sampled { epsilon, delta, .. } => Self { sampled: (epsilon, delta), ..none },
+            Share::Pure { epsilon } => Self { pure: epsilon, ..none },
+        }
+    }
+
+    /// Refuses a share that does not fit beside what was taken.
+    pub(super) fn fits(&self, taken: &Taken, share: Share) -> std::result::Result<(), Refusal> {
+        let check = |pot, taken: f64, asked: f64, whole: f64, (epsilon, delta)| {
+            if sum_up(taken, asked) <= whole {
+                return Ok(());
+            }
+            let left = difference_down(whole, taken).max(0.0);
+            // Gaussian pots are kept in mu^2 and told in mu.
+            let told = |value: f64| if pot == Pot::Gaussian { value.sqrt() } else { value };
+            let (spent, asked, left) = (told(taken), told(asked), told(left));
+            Err(Refusal::Budget { pot, spent, asked, left, epsilon, delta })
+        };
+        match share {
+            Share::Nothing => Ok(()),
+            Share::Gaussian { squared } => {
+                check(Pot::Gaussian, taken.gaussian, squared, self.gaussian, self.made_for)
+            }
+            Share::Sampled { epsilon, delta, .. } => {
+                check(Pot::Sampled, taken.sampled.0, epsilon, self.sampled.0, self.sampled)?;
+                check(Pot::SampledDelta, taken.sampled.1, delta, self.sampled.1, self.sampled)
+            }
+            Share::Pure { epsilon } => {
+                check(Pot::Pure, taken.pure, epsilon, self.pure, (self.pure, 0.0))
+            }
+        }
+    }
+}
+
+impl Taken {
+    /// With another grant that keeps this share.
+    pub(super) fn and(self, share: Share) -> Self {
+        match share {
+            Share::Nothing => self,
+            Share::Gaussian { squared } => {
+                Self { gaussian: sum_up(self.gaussian, squared), ..self }
+            }
+            Share::Sampled { epsilon, delta, .. } => {
+                let sampled = (sum_up(self.sampled.0, epsilon), sum_up(self.sampled.1, delta));
+                Self { sampled, ..self }
+            }
+            Share::Pure { epsilon } => Self { pure: sum_up(self.pure, epsilon), ..self },
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The budget book of one attributes store: what runs were promised, what they have paid, and what
+//! is refused.
+//!
+//! A run makes an [`Offer`]; checked, it takes a [`Share`] of the store's budget and becomes a grant.
+//! Every release under the grant is an [`Entry`], priced without reading `s`:
+//! [`Ledger::reserve`] pays for it and gives the [`Ticket`] without which nothing is read,
+//! [`Ledger::commit`] keeps the reply and gives the [`Receipt`]. What was reserved is never given
+//! back; what was never reserved, [`Ledger::close`] returns to the pot it came from.
+//!
+//! [`MemoryLedger`] keeps all of it in memory; another one may write it down first. Why pots, and why
+//! three of them: [`Policy`] and the proof beside it. [`statement`] says what a run may say.
+//!
+//! ```
+//! use steffle_privacy::ledger::*;
+//!
+//! let offer = Offer {
+//!     method: "one-shot".into(),
+//!     mode: "exact".into(),
+//!     notion: "demographic-parity".into(),
+//!     rounds: 1,
+//!     epsilon: 1.0,
+//!     delta: 1e-6,
+//!     claim: Claim::Gaussian,
+//!     noise: NoiseKind::Secure,
+//! }
+//! .check()?;
+//! let mut store = MemoryLedger::default();
+//! let grant = store.open(&offer, Accounts::One)?;
+//! let cost = Cost::Gaussian { squared: 0.05, slack: 1e-12, numbers: 100 };
+//! let (request, kind) = ([7; 32], Kind::Features);
+//! let entry = Entry { request, fresh: 0, kind, cost, charge: Charge::All };
+//! let ticket = store.reserve(grant, entry, NoiseKind::Secure)?; // paid; now s may be read
+//! store.commit(ticket, b"noisy sums", [8; 32])?; // kept; now they may be sent
+//! assert_eq!(store.stored(&request), Some(&b"noisy sums"[..]));
+//!
+//! store.close(grant)?;
+//! let refused = store.open(&offer, Accounts::One).unwrap_err().to_string();
+//! assert!(refused.contains("after mu 0.223607 that is spent"), "{refused}");
+//! # Ok::<(), Refusal>(())
+//! ```
+
+mod account;
+mod budget;
+mod cost;
+mod memory;
+mod offer;
+mod refusal;
+mod statement;
+
+pub use budget::Policy;
+pub use cost::{Charge, Cost, Entry, GrantId, Kind, NoiseKind, Receipt, Ticket, largest_round};
+pub use memory::MemoryLedger;
+pub use offer::{Accounts, CheckedOffer, Claim, Offer, Share};
+pub use refusal::{Pot, Refusal};
+pub use statement::{Statement, StatementKind, statement};
+
+use crate::quantity::Mu;
+
+/// The budget book of one attributes store.
+///
+/// # Claim
+/// If `s` is read only with a [`Ticket`] of [`Ledger::reserve`] in hand and for the one reply that its
+/// entry describes, everything released about the store is as private as its pots were made for.
+///
+/// # Proof
+/// Each grant keeps to its share (`account.rs`), the shares to their pots, and the pots compose
+/// (`budget.rs`). Slack and numbers of integer noise stay, over the store's life, within what every
+/// share has taken off ([`crate::discrete`]). A store that has promised privacy releases nothing
+/// with seeded or no noise, and one that has released such a thing promises nothing.
+pub trait Ledger: Send {
+    /// The bytes of a committed reply, to be sent again at no cost.
+    fn stored(&self, request: &[u8; 32]) -> Option<&[u8]>;
+
+    /// Takes the share of an offer from its pot. Refuses what the policy does not name, what the pot
+    /// has not left, and what would break or not keep a promise.
+    fn open(&mut self, offer: &CheckedOffer, accounts: Accounts) -> Result<GrantId, Refusal>;
+
+    /// The units that cannot pay `squared` any more; `None` unless each has its own account.
+    fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>>;
+
+    /// Pays for one reply, before anything is read. Refuses, and pays nothing, what the grant's share
+    /// does not cover; what was paid is never given back.
+    fn reserve(
+        &mut self,
+        grant: GrantId,
+        entry: Entry,
+        noise: NoiseKind,
+    ) -> Result<Ticket, Refusal>;
+
+    /// Keeps a reply, with its hash, before it is sent. Refuses a second reply to the same request.
+    fn commit(&mut self, ticket: Ticket, reply: &[u8], hash: [u8; 32]) -> Result<Receipt, Refusal>;
+
+    /// Ends a grant and gives back, to its own pot, what a Gaussian one has never reserved.
+    fn close(&mut self, grant: GrantId) -> Result<(), Refusal>;
+
+    /// What the dearest block or unit of a Gaussian grant has paid, rounded up.
+    fn spent(&self, grant: GrantId) -> Option<Mu>;
+
+    /// What a grant has released, but for what claims nothing.
+    fn receipts(&self, grant: GrantId) -> Vec<Receipt>;
+}
