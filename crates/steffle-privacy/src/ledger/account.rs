@@ -21,8 +21,8 @@
 //! another plan.
 //!
 //! Sums are rounded up ([`sum_up`]), shares down. The tests that fail when a cost is halved:
-//! `tests::every_account_is_a_filter_of_its_share`, `tests::sampled_grants_keep_to_their_plan`,
-//! `tests::pure_releases_add_up`.
+//! `tests::accounts::every_account_is_a_filter_of_its_share`, `sampled_grants_keep_to_their_plan`,
+//! `pure_releases_add_up` beside it.
 
 use super::cost::{Charge, Cost, Entry, largest_round};
 use super::offer::{Accounts, CheckedOffer, Share};

@@ -29,7 +29,7 @@
 //! as randomised response. The true delta of that is several times the claimed one. For the same
 //! reason pots are never exchanged, and nothing is given back to another pot.
 //!
-//! Tests: `tests::a_policy_splits_its_budget_for_life`, `tests::pots_are_never_exchanged`.
+//! Tests: `tests::pots::a_policy_splits_its_budget_for_life`, `tests::pots::pots_are_never_exchanged`.
 
 use serde::{Deserialize, Serialize};
 
@@ -117,12 +117,12 @@ impl Pots {
             0.0 if policy.pure_share == 1.0 => 0.0,
             delta => Delta::try_from(delta)?.value(),
         };
-        // Every part is rounded down and taken from what the others left: they never sum to more
-        // than the whole.
-        let pure = product_down(epsilon, policy.pure_share);
+        // Every part is taken from what the others left, rounded down: they never sum to more than
+        // the whole, wherever the products were rounded to.
+        let pure = (epsilon * policy.pure_share).min(epsilon);
         let left = difference_down(epsilon, pure);
-        let sampled = product_down(epsilon, policy.sampled_share).min(left);
-        let sampled_delta = product_down(delta, policy.sampled_share);
+        let sampled = (epsilon * policy.sampled_share).min(left);
+        let sampled_delta = (delta * policy.sampled_share).min(delta);
         let made_for = (difference_down(left, sampled), difference_down(delta, sampled_delta));
         let none = Self { gaussian: 0.0, made_for: (0.0, 0.0), sampled: (0.0, 0.0), pure };
         let none = match policy.sampled_share {

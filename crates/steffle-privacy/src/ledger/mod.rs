@@ -99,3 +99,6 @@ pub trait Ledger: Send {
     /// What a grant has released, but for what claims nothing.
     fn receipts(&self, grant: GrantId) -> Vec<Receipt>;
 }
+
+#[cfg(test)]
+mod tests;

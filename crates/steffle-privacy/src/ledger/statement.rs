@@ -47,7 +47,7 @@ pub struct Statement {
 /// # Proof
 /// What was spent is a random variable that an adversary may have influenced, so it is no epsilon of
 /// the run; the offer's is, because the grant's filters would have refused more. Receipts can only
-/// take away from the statement. Test: `tests::receipts_only_take_away_from_a_statement`.
+/// take away from the statement. Test: `tests::statements::receipts_only_take_away_from_a_statement`.
 pub fn statement(offer: &CheckedOffer, receipts: &[Receipt]) -> Statement {
     let replies = receipts.len() as u64;
     if !offer.claims() {
