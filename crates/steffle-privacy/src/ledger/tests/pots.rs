@@ -44,7 +44,8 @@ fn the_first_claim_makes_the_pots_of_a_store_without_a_policy() {
     // Smaller runs fit in what is left, and together never spend more than the pot.
     let smaller = gaussian(0.5, 1e-6);
     let mut all = 0.36 * share;
-    while let Ok(grant) = store.open(&smaller, Accounts::One) {
+    for _ in 0..20 {
+        let Ok(grant) = store.open(&smaller, Accounts::One) else { break };
         release(&mut store, grant, message(squared_of(&smaller)), Charge::All).unwrap();
         store.close(grant).unwrap();
         all += squared_of(&smaller);
@@ -115,6 +116,18 @@ fn a_policy_splits_its_budget_for_life() {
     let rest = store.open(&sampled(2.700_000_01, 1e-7), Accounts::One);
     assert!(is_budget(&rest, Pot::Sampled));
     assert!(is_budget(&store.open(&gaussian(1e-3, 1e-9), Accounts::One), Pot::Gaussian));
+}
+
+/// Plans whose epsilons fit still add up their deltas.
+#[test]
+fn deltas_of_sampled_plans_add_up() {
+    let mut store = MemoryLedger::with_policy(policy(25.0, 1e-6, 0.0, 0.8)).unwrap();
+    for _ in 0..3 {
+        store.open(&sampled(5.0, 2.6e-7), Accounts::One).unwrap();
+    }
+    assert!(is_budget(&store.open(&sampled(5.0, 2.6e-7), Accounts::One), Pot::SampledDelta));
+    store.open(&sampled(5.0, 1e-8), Accounts::One).unwrap();
+    assert!(is_budget(&store.open(&sampled(5.0, 1e-9), Accounts::One), Pot::Sampled));
 }
 
 /// What one pot has left helps no other, and only Gaussian grants give back.
