@@ -107,11 +107,6 @@ pub(crate) struct TrainArgs {
     /// this, from the release alone, so at no cost
     #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
     pub(crate) target_gap: Option<f64>,
-    /// With one-shot: trained (a model trained on the release), or plug-in (the unconstrained
-    /// model, with a toll of lambda on the released memberships; needs --pool or one silo, and
-    /// smaller lambdas: 0.05 where it is absent) [default: trained]
-    #[arg(long, value_name = "HOW", value_parser = ["trained", "plug-in"])]
-    pub(crate) read_out: Option<String>,
     /// tau: fairness is measured in training on softmax(tau x logits), closer to decisions the
     /// larger; the loss and predictions never see it [default: 1]
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
@@ -172,7 +167,7 @@ pub(crate) struct TrainArgs {
     )]
     pub(crate) noise: Option<String>,
     /// With one-shot: silos also share Gram matrices of their features, their caps and their noisy
-    /// sums, and are decoded together; the plug-in rule of several silos needs it
+    /// sums, and are decoded together
     #[arg(
         long,
         value_name = "YES",
@@ -263,7 +258,7 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, validation, method, model, notion, lambda,
-            target_gap, read_out, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
+            target_gap, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
             accounting,
             noise,
             pool, secure_aggregation, clip, diameter, centralisation, server,

@@ -113,7 +113,7 @@ impl Method {
         let steps = ["server", "rounds", "epochs", "batch", "lr-theta", "lr-dual", "output"];
         let modes = ["mode", "delta", "row-cap", "noise-shape", "accounting", "clip", "diameter"];
         let silos = ["silos", "heterogeneity", "partition-by", "centralisation"];
-        let once = ["target-gap", "read-out", "pool", "secure-aggregation"];
+        let once = ["target-gap", "pool", "secure-aggregation"];
         let averaging = ["rounds", "local-epochs", "batch", "lr-theta"];
         let private = ["lambda", "mode", "epsilon", "delta", "clip"];
         match self {
@@ -152,16 +152,6 @@ choice! {
         Released = "released",
         /// Every batch.
         Batch = "batch",
-    }
-}
-
-choice! {
-    /// How a one-shot release becomes decisions.
-    ReadOut {
-        /// A model that is trained on it.
-        Trained = "trained",
-        /// The unconstrained model and a toll on the released memberships.
-        PlugIn = "plug-in",
     }
 }
 

@@ -13,7 +13,7 @@ mod train;
 pub(crate) use check::Check;
 pub(crate) use choice::{
     Accounting, BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape,
-    ReadOut, ServerKind, Sign,
+    ServerKind, Sign,
 };
 pub(crate) use federated::{FederatedPlan, FederatedSettings};
 pub(crate) use file::ConfigFile;

@@ -12,7 +12,7 @@ use super::train::{
 };
 use super::{
     Accounting, BatchSize, Centralisation, Check, ConfigFile, Method, MissingValues, Mode,
-    NoiseOrigin, NoiseShape, Origins, ReadOut, ServerKind, Sign, preset,
+    NoiseOrigin, NoiseShape, Origins, ServerKind, Sign, preset,
 };
 use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
 use crate::failure::Failure;
@@ -183,8 +183,6 @@ fn lambda(check: Check<'_>, method: Method, train: &TrainArgs) -> Result<f64, Fa
             let message = format!("method {method} has no fairness to weigh with lambda {given}");
             Err(check.0.conflict("lambda", message).help("leave --lambda out, or use steffle"))
         }
-        // The plug-in rule's lambda is a share of a probability, not of a loss.
-        (_, given) if train.read_out.as_deref() == Some("plug-in") => Ok(given.unwrap_or(0.05)),
         (_, given) => Ok(given.unwrap_or(1.0)),
     }
 }
@@ -358,7 +356,7 @@ fn one_shot(
     train: &TrainArgs,
 ) -> Result<Option<OneShotSettings>, Failure> {
     if method != Method::OneShot {
-        let keys = ["target-gap", "read-out", "pool", "secure-aggregation"];
+        let keys = ["target-gap", "pool", "secure-aggregation"];
         return match keys.into_iter().find(|key| check.0.set(key)) {
             Some(key) => {
                 let message = format!("{key} means nothing to {method}, which is not one-shot");
@@ -373,11 +371,6 @@ fn one_shot(
     let noise = check.word("noise", train.noise.as_deref())?.unwrap_or(NoiseOrigin::Simulated);
     let target_gap =
         check.number("target-gap", train.target_gap, 0.0..=1.0, "a number in [0, 1]")?;
-    let read_out = check.word("read-out", train.read_out.as_deref())?.unwrap_or(ReadOut::Trained);
-    if read_out == ReadOut::PlugIn && target_gap.is_some() {
-        let message = "the plug-in rule takes its own lambda; target-gap chooses that of training";
-        return Err(check.0.conflict("target-gap", message).help("leave out one of the two"));
-    }
     let pool = train.pool.unwrap_or(false);
     let secure_aggregation = train.secure_aggregation.unwrap_or(false);
     if secure_aggregation && !pool {
@@ -385,15 +378,7 @@ fn one_shot(
         return Err(check.0.conflict("secure-aggregation", message).help("add --pool"));
     }
     let epsilon = epsilon.unwrap_or(1.0);
-    Ok(Some(OneShotSettings {
-        epsilon,
-        delta,
-        noise,
-        pool,
-        secure_aggregation,
-        target_gap,
-        read_out,
-    }))
+    Ok(Some(OneShotSettings { epsilon, delta, noise, pool, secure_aggregation, target_gap }))
 }
 
 fn descent(

@@ -16,7 +16,7 @@ use steffle_privacy::{Delta, Epsilon};
 
 use super::{
     Accounting, BatchSize, Centralisation, FederatedSettings, Method, Mode, NoiseOrigin,
-    NoiseShape, ReadOut, ServerKind, Sign,
+    NoiseShape, ServerKind, Sign,
 };
 use crate::args::DataArgs;
 use crate::failure::Failure;
@@ -129,7 +129,6 @@ pub(crate) struct OneShotSettings {
     pub(crate) secure_aggregation: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) target_gap: Option<f64>,
-    pub(crate) read_out: ReadOut,
 }
 
 /// How the attributes divisions release what training needs, once.
@@ -149,7 +148,6 @@ pub(crate) struct Once {
     pub(crate) pooling: Pooling,
     /// The gap that chooses lambda.
     pub(crate) target: Option<f64>,
-    pub(crate) read_out: ReadOut,
 }
 
 /// The settings of Algorithm 1's steps.
@@ -390,7 +388,6 @@ impl OneShotSettings {
             terms: OneShotTerms::new(epsilon, delta).map_err(refuse)?,
             delta,
             target: self.target_gap,
-            read_out: self.read_out,
             pooling: if self.pool {
                 Pooling::Pooled { secure_aggregation }
             } else {

@@ -7,17 +7,14 @@
 //! | `config.toml` | the resolved settings; `train --config` takes them again |
 //! | `metrics.json` | the JSON that `train --json` prints |
 //! | `trace.jsonl` | one JSON object per round |
-//! | `plug_in.safetensors` | with `--read-out plug-in`: what moves the model's probabilities |
 //! | `MODEL_CARD.md` | what to tell people about the model |
 
-mod adjusted;
 mod card;
 mod metadata;
 mod read;
 mod safetensors;
 mod write;
 
-pub(crate) use adjusted::Adjusted;
 pub(crate) use card::model_card;
 pub(crate) use metadata::Metadata;
 pub(crate) use read::{Run, hexadecimal};
@@ -28,8 +25,6 @@ const SCHEMA: &str = "schema.json";
 const CONFIG: &str = "config.toml";
 const METRICS: &str = "metrics.json";
 const TRACE: &str = "trace.jsonl";
-/// Of runs whose read-out is the plug-in rule.
-const PLUG_IN: &str = "plug_in.safetensors";
 const CARD: &str = "MODEL_CARD.md";
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use steffle::record::Rows;
 use steffle_data::Schema;
 
 use super::metadata::{Metadata, Unusable, VERSION};
-use super::{Adjusted, METRICS, MODEL, PLUG_IN, SCHEMA, safetensors};
+use super::{METRICS, MODEL, SCHEMA, safetensors};
 use crate::failure::Failure;
 
 /// A trained model, ready to predict.
@@ -18,7 +18,6 @@ pub(crate) struct Run {
     pub(crate) metadata: Metadata,
     model: Box<dyn Classifier>,
     theta: Vec<f64>,
-    read_out: Option<Adjusted>,
 }
 
 impl Run {
@@ -46,15 +45,7 @@ impl Run {
             let why = format!("it has {found} parameters where its model has {wanted}");
             return Err(damaged(&path, &why));
         }
-        let read_out = match metadata.facts.get("read_out").map(String::as_str) {
-            Some("plug-in") => {
-                let path = directory.join(PLUG_IN);
-                let size = schema.layout().weights();
-                Some(Adjusted::decode(&read(&path)?, size).map_err(|why| damaged(&path, &why))?)
-            }
-            _ => None,
-        };
-        Ok(Self { schema, metadata, model, theta, read_out })
+        Ok(Self { schema, metadata, model, theta })
     }
 
     /// What `train --json` printed, from a run directory of a version that can be read.
@@ -66,9 +57,7 @@ impl Run {
 
     /// Probabilities of every label for every row, row by row.
     pub(crate) fn probabilities(&self, rows: &Rows) -> Vec<f64> {
-        let mut probabilities = Point::new(self.model.as_ref(), &self.theta).probabilities(rows);
-        self.read_out.iter().for_each(|read_out| read_out.adjust(rows, &mut probabilities));
-        probabilities
+        Point::new(self.model.as_ref(), &self.theta).probabilities(rows)
     }
 }
 

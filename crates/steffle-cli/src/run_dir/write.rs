@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use steffle_data::Schema;
 
-use super::{
-    Adjusted, CARD, CONFIG, METRICS, MODEL, Metadata, PLUG_IN, SCHEMA, TRACE, safetensors,
-};
+use super::{CARD, CONFIG, METRICS, MODEL, Metadata, SCHEMA, TRACE, safetensors};
 use crate::failure::Failure;
 use crate::staged::{BUSY, Staged};
 
@@ -27,7 +25,6 @@ pub(crate) struct Destination {
 pub(crate) struct Contents<'a, M, T> {
     pub(crate) metadata: &'a Metadata,
     pub(crate) theta: &'a [f64],
-    pub(crate) read_out: Option<&'a Adjusted>,
     pub(crate) schema: &'a Schema,
     pub(crate) config: &'a str,
     pub(crate) metrics: &'a M,
@@ -97,8 +94,7 @@ impl Destination {
             (TRACE, trace.into_bytes()),
             (CARD, contents.card.to_owned().into_bytes()),
         ];
-        let plug_in = contents.read_out.map(|read_out| (PLUG_IN, read_out.encode()));
-        for (name, bytes) in files.into_iter().chain(plug_in) {
+        for (name, bytes) in files {
             let path = self.staged.path().join(name);
             fs::write(&path, bytes).map_err(|error| Failure::at(&path, &error))?;
         }

@@ -112,37 +112,18 @@ fn every_notion_class_count_model_and_centralisation_runs() {
     assert!(none.status == 2 && none.stderr.contains("use --method erm"), "{}", none.stderr);
 }
 
+/// What a plug-in rule needs to predict is a Gram matrix of the training rows' features, from which
+/// rows can be read: nothing of the kind is offered or written.
 #[test]
-fn a_release_can_be_plugged_in_and_predicts_without_s() {
-    let place = Place::new("one-shot-plug-in");
-    let flags = ["train", "--method", "one-shot", "--read-out", "plug-in", "--lambda", "0.08"];
-    let several = place.run(&flags);
-    assert!(several.status == 3 && several.stderr.contains("--pool"), "{}", several.stderr);
-    let run = place.json(&[&flags[..], &["--silos", "1", "--out", "run"]].concat());
-    // Fixed seed; the rule is on the same trade-off as training (half the gap for one point).
-    assert!(number(&run, "/test/demographic_parity") < 0.1);
-    let error = number(&run, "/test/error") - number(&run, "/baseline/error");
-    assert!(error < 0.02, "{error}");
-    let pooled = ["--pool", "--secure-aggregation", "--out", "pooled"];
-    let pooled = place.json(&[&flags[..], &pooled].concat());
-    assert!(number(&pooled, "/test/demographic_parity") < 0.1);
-    // The directory has what prediction needs, and a damaged one says so.
-    place.write(
-        "row.csv",
-        "age,workclass,fnlwgt,education,education-num,marital-status,occupation,\
-        relationship,race,capital-gain,capital-loss,hours-per-week,native-country\n\
-        40,Private,200000,Bachelors,13,Never-married,Sales,Not-in-family,White,0,0,40,United-States\n",
-    );
-    let predicted = place.run(&["predict", "run", "row.csv"]);
-    assert_eq!(
-        (predicted.status, predicted.stdout.lines().count()),
-        (0, 2),
-        "{}",
-        predicted.stderr
-    );
-    place.write("run/plug_in.safetensors", "damaged");
-    let damaged = place.run(&["predict", "run", "row.csv"]);
-    assert!(damaged.status == 3 && damaged.stderr.contains("plug_in"), "{}", damaged.stderr);
+fn there_is_no_read_out_that_would_publish_a_gram_matrix() {
+    let place = Place::new("one-shot-read-out");
+    let flags = ["train", "--method", "one-shot"];
+    let flag = place.run(&[&flags[..], &["--read-out", "plug-in"]].concat());
+    assert!(flag.status == 2 && flag.stderr.contains("--read-out"), "{}", flag.stderr);
+    place.write("old.toml", "method = \"one-shot\"\nread-out = \"trained\"\n");
+    let key = place.run(&["train", "--config", "old.toml"]);
+    assert_eq!(key.status, 3);
+    assert!(key.stderr.contains("unknown key `read-out`"), "{}", key.stderr);
 }
 
 #[test]

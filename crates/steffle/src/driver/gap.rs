@@ -67,16 +67,7 @@ impl Federation {
         theta: &[f64],
     ) -> Result<GapEstimate, DriverError> {
         let model = self.agreement.model.clone();
-        self.estimate_gap_of(release, decisions(model.as_ref(), theta))
-    }
-
-    /// Estimates the gap of any decisions that are made from rows alone.
-    pub fn estimate_gap_of(
-        &mut self,
-        release: &OneShot,
-        decide: impl Fn(&Rows) -> Vec<u16> + Sync + Send,
-    ) -> Result<GapEstimate, DriverError> {
-        let [cells] = self.told(release, [&decide])?.0;
+        let [cells] = self.told(release, [&decisions(model.as_ref(), theta)])?.0;
         Ok(widest(&cells, self.agreement.objective.classes()))
     }
 

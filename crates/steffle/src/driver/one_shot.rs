@@ -7,7 +7,7 @@ use crate::division::{Silo, SiloError, Who};
 use crate::linear::Features;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::one_shot::decode::{Message, Moments, Rule, decode, linear, straight_memberships};
-use crate::one_shot::{Capped, Curve, OneShotError, PlugIn, fits, mean_gram, rare_column};
+use crate::one_shot::{Capped, OneShotError, fits, mean_gram, rare_column};
 use crate::protocol::{Agreed, FeatureRows, FeatureSums, Leg, Part, PooledSums, seal};
 
 /// What silos share for a one-shot release beside their noisy sums.
@@ -90,44 +90,6 @@ impl Federation {
             Some(agreed) => self.decode_pooled(&sums, agreed)?,
         };
         Ok(OneShot { kind, pooling, agreed, messages, rules, moments })
-    }
-
-    /// The plug-in rule of a release. Refuses other shapes than two classes, two labels and one
-    /// cell that holds all records, and several decodes: a rule that predicts must know which
-    /// silo's decode to use.
-    pub fn plug_in(&mut self, release: &OneShot) -> Result<PlugIn, DriverError> {
-        let objective = self.agreement.objective.clone();
-        let refuse = || one_shot(0, OneShotError::PlugIn);
-        let shape = (objective.classes(), self.agreement.model.labels(), objective.cells());
-        let [rule] = release.rules() else { return Err(refuse()) };
-        let mut divisions = self.nodes.records();
-        let all: usize = self.sizes.iter().sum();
-        let inside: usize = divisions
-            .iter()
-            .map(|(_, division)| division.cells().iter().filter(|&&cell| cell == 0).count())
-            .sum();
-        if shape != (2, 2, 1) || inside != all {
-            return Err(refuse());
-        }
-        let mass: f64 = divisions
-            .iter()
-            .filter_map(|(_, division)| division.imputed())
-            .map(|imputed| (0..imputed.len()).map(|record| imputed.of(record)[1]).sum::<f64>())
-            .sum();
-        let (gram, cap, curve) = match (release.agreed(), divisions.first_mut()) {
-            (Some(agreed), _) => (agreed.gram.clone(), agreed.cap, Curve::Linear),
-            (None, Some((at, division))) => {
-                let gram = features(division).map(|features| mean_gram(&features));
-                let capped = capped(division, None);
-                let (gram, capped) = gram
-                    .and_then(|gram| Ok((gram, capped?)))
-                    .map_err(|error| one_shot(*at, error))?;
-                (gram, capped.cap(), Curve::Logistic)
-            }
-            (None, None) => return Err(refuse()),
-        };
-        let share = mass / (all as f64).max(1.0);
-        PlugIn::new(gram, cap, rule.clone(), curve, share).map_err(|error| one_shot(0, error))
     }
 
     /// The Gram matrix and cap of all silos together.

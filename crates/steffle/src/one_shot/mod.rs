@@ -14,12 +14,10 @@
 mod capped;
 mod corrected;
 pub mod decode;
-mod plug_in;
 
 pub(crate) use capped::CLASSES;
 pub use capped::{Capped, FEWEST, fits, mean_gram, rare_column};
 pub use corrected::{Corrected, Correction};
-pub use plug_in::{Curve, PlugIn};
 
 use crate::linear::{NotPositive, WhiteningError};
 
@@ -39,12 +37,6 @@ pub enum OneShotError {
          scale the columns to about unit variance"
     )]
     Range,
-    /// No plug-in rule.
-    #[error(
-        "the plug-in rule is for two classes, two labels and demographic parity, and needs one \
-         decode for all records: pool the silos (--pool), or use one silo"
-    )]
-    PlugIn,
     /// The notion has no cell.
     #[error("the notion none puts no record in a cell: there is nothing to release")]
     NoCell,

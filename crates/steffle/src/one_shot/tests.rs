@@ -180,37 +180,6 @@ fn noise_far_above_the_signal_gives_memberships_all_the_same() {
 }
 
 #[test]
-fn the_plug_in_rule_is_the_decode_on_new_rows_and_survives_the_trip() {
-    let mut random = stream(5, 0, Purpose::Initial, 0);
-    let rows = sample(1000, 4, &mut random);
-    let s = draw(&truth(&rows, 2), 2, &mut random);
-    let capped = Capped::new(Features::whole(&rows), None).unwrap();
-    let message = message(&capped, &s, 2, 1.0, &mut random);
-    let decoded = decode(&capped, &message).unwrap();
-    let gram = mean_gram(capped.features());
-    let plug_in = PlugIn::new(gram, capped.cap(), decoded.rule, Curve::Logistic, 0.3).unwrap();
-    let second = decoded.memberships.iter().skip(1).step_by(2);
-    for (own, expected) in plug_in.memberships(&rows).iter().zip(second) {
-        // Coefficients in training are truncated to a part in 65,536.
-        assert!((own - expected).abs() < 1e-3, "{own} {expected}");
-    }
-    let size = capped.features().size();
-    let again = PlugIn::from_numbers(size, &plug_in.to_numbers()).unwrap();
-    assert_eq!(again.memberships(&rows), plug_in.memberships(&rows));
-    assert_eq!(
-        PlugIn::from_numbers(size + 1, &plug_in.to_numbers()).unwrap_err(),
-        OneShotError::PlugIn
-    );
-    // Label 1 where eta - 1/2 > lambda (shat/p_1 - (1 - shat)/p_0).
-    let mut probabilities = [0.4, 0.6].repeat(1000);
-    plug_in.adjust(&rows, 0.1, &mut probabilities);
-    for (pair, shat) in probabilities.chunks(2).zip(plug_in.memberships(&rows)) {
-        let says = 0.6 - 0.5 > 0.1 * (shat / 0.3 - (1.0 - shat) / 0.7);
-        assert_eq!(pair[1] > 0.5, says);
-    }
-}
-
-#[test]
 fn too_many_features_are_refused_before_a_matrix_is_made() {
     let layout = Layout { numeric: 0, categorical: 1, features: 1_000_000_000 };
     let rows = Rows::new(layout, 1, vec![], vec![7]).unwrap();

@@ -35,9 +35,9 @@ use self::run::{Ready, Trained, run};
 pub(super) use self::shared::Shared;
 use super::judge::judge;
 use crate::args::TrainCommand;
-use crate::config::{Centralisation, FederatedPlan, Method, Origins, ReadOut, Sign, TrainConfig};
+use crate::config::{Centralisation, FederatedPlan, Method, Origins, Sign, TrainConfig};
 use crate::failure::Failure;
-use crate::run_dir::{Adjusted, Contents, Destination, Metadata, hexadecimal, model_card};
+use crate::run_dir::{Contents, Destination, Metadata, hexadecimal, model_card};
 use crate::ui::{Output, Progress};
 
 pub(crate) fn train(
@@ -153,14 +153,13 @@ fn execute(
     let trained = run(config, prepared, schema, holdings, progress)?;
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
-    let baseline = facts.measure(config, &facts.test, &trained.baseline, None, Some(bootstrap))?;
+    let baseline = facts.measure(config, &facts.test, &trained.baseline, Some(bootstrap))?;
     let report = facts.report(config, &trained, baseline, Some(bootstrap), destination.path())?;
     let Trained { theta, trace, .. } = &trained;
     let config_text = toml(config)?;
     destination.write(&Contents {
         metadata: &metadata(config, &report, schema),
         theta,
-        read_out: trained.read_out.as_ref(),
         schema,
         config: &config_text,
         metrics: &report,
@@ -195,15 +194,11 @@ impl<'a> Facts<'a> {
         config: &TrainConfig,
         held: &HeldOut,
         theta: &[f64],
-        read_out: Option<&Adjusted>,
         bootstrap: Option<Bootstrap>,
     ) -> Result<Report, Failure> {
         let HeldOut { records, groups } = held;
         let model = self.prepared.model.as_ref();
-        let mut probabilities = Point::new(model, theta).probabilities(records.rows());
-        if let Some(read_out) = read_out {
-            read_out.adjust(records.rows(), &mut probabilities);
-        }
+        let probabilities = Point::new(model, theta).probabilities(records.rows());
         judge(&self.schema, &config.notion, records, groups, &probabilities, bootstrap)
     }
 
@@ -216,9 +211,7 @@ impl<'a> Facts<'a> {
         run_dir: &Path,
     ) -> Result<TrainReport, Failure> {
         let Self { prepared, schema, .. } = self;
-        let measure = |held: &HeldOut| {
-            self.measure(config, held, &trained.theta, trained.read_out.as_ref(), bootstrap)
-        };
+        let measure = |held: &HeldOut| self.measure(config, held, &trained.theta, bootstrap);
         let mut warnings = prepared.warnings.clone();
         warnings.extend(trained.signal_to_noise.and_then(|ratio| weak_signal(config, ratio)));
         warnings.extend(trained.one_shot.iter().flat_map(|told| told.warnings.clone()));
@@ -276,7 +269,7 @@ pub(super) fn train_family(
     let (holdings, facts) = Facts::new(loaded, &prepared);
     let mut ready = Ready::new(&config, &facts.schema, &prepared.model, holdings)?;
     let public = public(&mut || ready.unconstrained())?;
-    let baseline = facts.measure(&config, &facts.test, &public.minimum.theta, None, None)?;
+    let baseline = facts.measure(&config, &facts.test, &public.minimum.theta, None)?;
     let release = config.class_release(facts.schema.classes().len())?;
     let baseline_models = ready.baseline(&config, prepared.published.as_ref(), &public, lambdas)?;
     let trained = match (baseline_models, release, &prepared.plan) {
@@ -305,9 +298,6 @@ fn metadata(config: &TrainConfig, report: &TrainReport, schema: &Schema) -> Meta
         ("privacy", (*kind).to_owned()),
         ("privacy_holds", holds.to_string()),
     ]);
-    if config.one_shot.is_some_and(|settings| settings.read_out == ReadOut::PlugIn) {
-        facts.insert("read_out", ReadOut::PlugIn.to_string());
-    }
     facts.extend(adjacency.map(|adjacency| ("adjacency", adjacency.to_owned())));
     facts.extend(epsilon.map(|epsilon| ("epsilon", epsilon.to_string())));
     facts.extend(delta.map(|delta| ("delta", delta.to_string())));

@@ -9,12 +9,10 @@ use steffle::baselines::FederatedRound;
 use steffle::division::SiloError;
 use steffle::division::attributes::ClassRelease;
 use steffle::driver::{Agreement, DriverError, Federation, GapEstimate};
-use steffle::metrics::decide;
-use steffle::model::{Classifier, Point};
+use steffle::model::Classifier;
 use steffle::one_shot::OneShotError;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
-use steffle::record::Rows;
 use steffle::server::{Minimum, Tolerance};
 use steffle::steffle::SteffleObjective;
 use steffle::train::{
@@ -26,9 +24,8 @@ use steffle_privacy::Mu;
 use super::Prepared;
 use super::load::Holdings;
 use super::one_shot::{OneShotReport, Told};
-use crate::config::{Once, ReadOut, Release, TrainConfig};
+use crate::config::{Once, Release, TrainConfig};
 use crate::failure::Failure;
-use crate::run_dir::Adjusted;
 use crate::ui::Progress;
 
 /// The unconstrained model is solved this well, or after this many evaluations.
@@ -47,8 +44,6 @@ pub(crate) struct Trained {
     /// Where the run chose it.
     pub(crate) lambda: Option<f64>,
     pub(crate) one_shot: Option<OneShotReport>,
-    /// What moves the model's probabilities, where a release is plugged in.
-    pub(crate) read_out: Option<Adjusted>,
     /// Of the method alone.
     pub(crate) wall_seconds: f64,
     /// The same over all threads; absent where the system does not tell.
@@ -159,7 +154,6 @@ impl Ready {
             signal_to_noise: outcome.signal_to_noise,
             lambda: None,
             one_shot: None,
-            read_out: None,
             wall_seconds,
             cpu_seconds,
         })
@@ -175,9 +169,6 @@ impl Ready {
     ) -> Result<Vec<Result<Trained, Failure>>, Failure> {
         if let Release::Once(Once { target: Some(target), .. }) = release {
             return Ok(vec![self.target(release, public, target)]);
-        }
-        if let Release::Once(Once { read_out: ReadOut::PlugIn, .. }) = release {
-            return self.plug_in(release, public, lambdas);
         }
         let clock = Clock::start();
         let (variance, mut told) = self.release(release, public)?;
@@ -210,7 +201,6 @@ impl Ready {
                 signal_to_noise: None,
                 lambda: None,
                 one_shot,
-                read_out: None,
                 wall_seconds: begin.0 + wall,
                 cpu_seconds: begin.1.zip(cpu).map(|(begin, own)| begin + own),
             })
@@ -242,43 +232,6 @@ impl Ready {
                 Ok((0.0, Some(told)))
             }
         }
-    }
-
-    /// The plug-in rule of a release, for every lambda: nothing is trained.
-    fn plug_in(
-        mut self,
-        release: Release,
-        public: &Public,
-        lambdas: &[f64],
-    ) -> Result<Vec<Result<Trained, Failure>>, Failure> {
-        let clock = Clock::start();
-        let (_, told) = self.release(release, public)?;
-        let Some(told) = told else { return Ok(vec![Ok(public.trained())]) };
-        let rule = self.federation.plug_in(told.one_shot());
-        let rule =
-            Arc::new(rule.map_err(|error| Failure::data("train::plug_in", error.to_string()))?);
-        let (wall, cpu) = clock.stop();
-        let one = |&lambda: &f64| {
-            let read_out = Adjusted { rule: rule.clone(), lambda };
-            let model = self.federation.agreement().model.clone();
-            let decisions = |rows: &Rows| {
-                let theta = &public.minimum.theta;
-                let mut probabilities = Point::new(model.as_ref(), theta).probabilities(rows);
-                read_out.adjust(rows, &mut probabilities);
-                decide(&probabilities, model.labels())
-            };
-            let gap = self.federation.estimate_gap_of(told.one_shot(), decisions);
-            let gap = gap.map_err(|error| failed(&error))?;
-            Ok(Trained {
-                spent: self.federation.spent().map(Mu::value),
-                one_shot: Some(told.report(gap)),
-                read_out: Some(read_out),
-                wall_seconds: public.wall_seconds + wall,
-                cpu_seconds: public.cpu_seconds.zip(cpu).map(|(public, own)| public + own),
-                ..public.trained()
-            })
-        };
-        Ok(lambdas.iter().map(one).collect())
     }
 
     /// A refusal to pool names the feature by its number; the user knows it by its column.
@@ -326,7 +279,6 @@ impl Ready {
             signal_to_noise: None,
             lambda: Some(targeted.lambda),
             one_shot: Some(told.targeted(&targeted, target)),
-            read_out: None,
             wall_seconds: public.wall_seconds + wall,
             cpu_seconds: public.cpu_seconds.zip(cpu).map(|(public, own)| public + own),
         })
@@ -346,7 +298,6 @@ impl Public {
             signal_to_noise: None,
             lambda: None,
             one_shot: None,
-            read_out: None,
             wall_seconds: self.wall_seconds,
             cpu_seconds: self.cpu_seconds,
         }
