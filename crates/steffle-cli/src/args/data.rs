@@ -92,7 +92,8 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "COLUMN")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) categorical: Vec<String>,
-    /// Rows with missing values: leave them out, or make missing a category [default: drop]
+    /// Rows with a missing label or feature: leave them out, or make missing a category; a missing
+    /// sensitive value never drops a row [default: drop]
     #[arg(long, value_name = "HOW", value_parser = ["drop", "category"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) missing: Option<String>,

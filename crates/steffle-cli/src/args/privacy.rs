@@ -177,7 +177,7 @@ pub(crate) struct RoundsArgs {
     #[arg(long, value_name = "NAME", default_value = "replace")]
     pub(crate) adjacency: Adjacency,
     /// How one record enters the sum (poisson, replace): as +v or -v around a public centre (two
-    /// classes, no missing values), or in any way
+    /// classes; a missing value is 0), or in any way
     #[arg(long, value_name = "NAME", default_value = "centred")]
     pub(crate) contributions: Contributions,
 }

@@ -253,7 +253,7 @@ impl TrainConfig {
         };
         let mode = match self.privacy {
             None => steffle::train::Mode::None,
-            Some(privacy) => privacy.to_core(self.mode, self.complete())?,
+            Some(privacy) => privacy.to_core(self.mode)?,
         };
         let mut rates = Settings::default().rates;
         if let Some(StepSizes { lr_theta, lr_dual }) = descent.rates {
@@ -317,13 +317,6 @@ impl TrainConfig {
             noise,
             seed: self.seed,
         }))
-    }
-
-    /// Whether rows without a sensitive value were left out, so that none can be missing. Files
-    /// that others have cut keep such rows.
-    fn complete(&self) -> bool {
-        let cut_elsewhere = self.data.as_deref().is_none_or(|data| is_job(Path::new(data)));
-        self.meaning.missing.as_deref() != Some("category") && !cut_elsewhere
     }
 
     /// Where the noise comes from.
@@ -398,7 +391,7 @@ impl OneShotSettings {
 }
 
 impl Privacy {
-    fn to_core(self, mode: Mode, complete: bool) -> Result<steffle::train::Mode, Failure> {
+    fn to_core(self, mode: Mode) -> Result<steffle::train::Mode, Failure> {
         let refuse = |error: steffle_privacy::PrivacyError| {
             Failure::usage("config::privacy", error.to_string())
         };
@@ -416,7 +409,11 @@ impl Privacy {
                 let by_record = accounting == Accounting::Record;
                 let exact = Exact { epsilon, delta, cap, shaped, by_record };
                 match mode {
-                    Mode::Poisson => steffle::train::Mode::Poisson(Sampled { exact, complete }),
+                    // With two classes the centred pair covers a missing value as well: it
+                    // contributes 0, between the +v and -v of the two.
+                    Mode::Poisson => {
+                        steffle::train::Mode::Poisson(Sampled { exact, complete: true })
+                    }
                     _ => steffle::train::Mode::Exact(exact),
                 }
             }

@@ -18,6 +18,8 @@ pub(crate) use ids::ids_of;
 
 /// A table with a recipe applied: values renamed, the label cut, unusable rows set aside.
 ///
+/// Which rows are usable depends on label, features and stratum, never on a sensitive value.
+///
 /// Rows are named by their place in the table; [`Dataset::rows`] lists the usable ones, and
 /// splitting, partitioning, summarising and encoding all take such lists, so no row is copied
 /// before it is encoded.
@@ -86,11 +88,12 @@ impl Dataset {
         recipe.categorical = categorical.iter().map(|&at| table.names()[at].clone()).collect();
         let column = |name: &Option<String>| name.as_ref().and_then(|name| table.column(name));
         let stratum = column(&recipe.stratum).map(Categories::from_column);
-        let mut needed: Vec<usize> = sensitive.iter().copied().chain([label]).collect();
-        needed.extend(recipe.stratum.as_ref().and_then(place));
-        needed.extend(numeric.iter().chain(&categorical));
-        if recipe.missing == Missing::Category {
-            needed = vec![label];
+        // Never the sensitive columns: which rows are used is public, and decides the split and the
+        // silos, so it must not be a function of s.
+        let mut needed = vec![label];
+        if recipe.missing == Missing::Drop {
+            needed.extend(recipe.stratum.as_ref().and_then(place));
+            needed.extend(numeric.iter().chain(&categorical));
         }
         let rows = usable_rows(&table, &needed)?;
         let ids = ids::record_ids(&table, &recipe, &rows)?;

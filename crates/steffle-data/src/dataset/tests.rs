@@ -1,3 +1,6 @@
+use rand::SeedableRng;
+use rand::rngs::ChaCha20Rng;
+
 use super::*;
 use crate::scratch::Scratch;
 use crate::{Encoded, Schema, Summary, encode, evaluation_groups};
@@ -32,12 +35,56 @@ fn schema(data: &Dataset) -> Schema {
 #[test]
 fn drop_leaves_complete_rows_and_their_ids() {
     let data = bind(PEOPLE, recipe()).unwrap();
-    assert_eq!(data.rows(), [0, 3]);
-    assert_eq!(data.ids(data.rows()), [7, 10]);
-    assert_eq!(data.dropped(), 4);
+    assert_eq!(data.rows(), [0, 3, 4], "the row without s stays");
+    assert_eq!(data.ids(data.rows()), [7, 10, 11]);
+    assert_eq!(data.dropped(), 3);
     let schema = schema(&data);
     // Levels of rows that are left out (race y) are not features.
     assert_eq!(schema.feature_names(), ["age", "job=cook", "job=smith", "race=x"]);
+}
+
+/// Blanking s of any row changes nothing that is public: rows, split, silos, schema, records.
+#[test]
+fn what_is_public_does_not_depend_on_s() {
+    let rows: Vec<String> = (0..40)
+        .map(|row| format!("{},{},{},{}", row % 7, ["p", "q"][row % 2], row % 3 % 2, row % 2))
+        .collect();
+    let file = |blank: Option<usize>| {
+        let cells = rows.iter().enumerate().map(|(at, row)| match blank {
+            Some(blank) if blank == at => format!("{row},\n"),
+            _ => format!("{row},{}\n", ["f", "m"][at / 2 % 2]),
+        });
+        "x,t,y,c,s\n".to_owned() + &cells.collect::<String>()
+    };
+    for missing in [Missing::Drop, Missing::Category] {
+        let recipe = Recipe {
+            missing,
+            classes: vec!["f".to_owned(), "m".to_owned()],
+            partition_by: Some("x".to_owned()),
+            stratum: Some("c".to_owned()),
+            ..Recipe::new("y", &["s"])
+        };
+        let public = |blank: Option<usize>| {
+            let data = bind(&file(blank), recipe.clone()).unwrap();
+            let mut random = ChaCha20Rng::seed_from_u64(3);
+            let split = crate::split(&data, 0.2, &mut random).unwrap();
+            let silos = crate::partition(&data, &split.train, 3, 0.5, &mut random).unwrap();
+            let summary = Summary::of(&data, &split.train);
+            let schema = Schema::from_summary(data.recipe(), &summary).unwrap();
+            let records: Vec<_> =
+                silos.iter().map(|rows| encode(&data, rows, &schema).unwrap().records).collect();
+            let sealed: Vec<Vec<u64>> = silos
+                .iter()
+                .map(|rows| crate::attributes(&data, rows, &schema).unwrap().ids().to_vec())
+                .collect();
+            let counts = (data.rows().to_vec(), data.dropped());
+            (counts, split, silos, summary, schema, records, sealed)
+        };
+        let complete = public(None);
+        for blank in 0..rows.len() {
+            assert_eq!(public(Some(blank)), complete, "{missing:?}, row {blank}");
+        }
+    }
 }
 
 #[test]

@@ -11,15 +11,17 @@ use crate::table::Columns;
 pub use builtin::{BUILTIN, Builtin, Source};
 
 /// What to do with missing values.
+///
+/// A missing sensitive value never drops a row, whatever is chosen here: the row is kept and belongs
+/// to no group. Which rows are used is public, so it must not depend on s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// Leave out every row in which the label, a feature or a sensitive column is missing, as the
-    /// paper does.
+    /// Leave out every row in which the label, a feature or the stratum is missing.
     #[default]
     Drop,
     /// Keep such rows: a missing category is a category, a missing number counts as the mean of
-    /// its column, a missing sensitive value is a class of its own. Rows without label go.
+    /// its column. Rows without label go.
     Category,
 }
 

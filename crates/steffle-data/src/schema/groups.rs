@@ -42,8 +42,7 @@ pub fn evaluation_groups(data: &Dataset, rows: &[u32], schema: &Schema) -> Resul
 
 /// Reads an attributes file: record ids and sensitive columns, sealed at once.
 ///
-/// A missing sensitive value is kept as such, whatever the recipe says: the records division
-/// cannot know that it should drop the row.
+/// A missing sensitive value is kept as such, as it is everywhere.
 pub fn load_attributes(
     path: &Path,
     recipe: &Recipe,

@@ -53,6 +53,21 @@ fn settling_fills_in_what_depends_on_the_data() {
     assert_eq!(secret, (BatchSize::Records(100), Length::Rounds(200)));
 }
 
+/// A sensitive value can always be missing, and two classes have the centred pair all the same: the
+/// noise depends neither on what becomes of incomplete rows nor on who cut the files.
+#[test]
+fn secret_batches_are_accounted_alike_for_tables_and_files() {
+    let mode = |flags: &[&str]| {
+        let mut config = resolve(&[&["--mode", "poisson"], flags].concat()).unwrap();
+        config.settle(2, &[1000, 1000], Centralisation::Silos);
+        config.settings().unwrap().unwrap().mode
+    };
+    let table = mode(&[]);
+    assert!(matches!(table, steffle::train::Mode::Poisson(_)));
+    assert_eq!(mode(&["--missing", "category"]), table);
+    assert_eq!(mode(&["--data", "parts/job.toml"]), table);
+}
+
 #[test]
 fn settings_written_down_give_the_same_settings() {
     let place = std::env::temp_dir().join(format!("steffle-config-{}.toml", std::process::id()));
