@@ -234,6 +234,25 @@ pub enum Error {
         /// Classes allowed.
         limit: usize,
     },
+    /// Classes that a run which claims privacy would have to read off the data.
+    #[error(
+        "the classes of `{column}` are not declared; a run that claims privacy must not read them \
+         off the data, because which values occur is a fact about the people in it"
+    )]
+    Undeclared {
+        /// The sensitive column or columns.
+        column: String,
+    },
+    /// Declared classes that cannot be used.
+    #[error("the classes declared for `{column}`, {}, are refused: {problem}", list(declared))]
+    Classes {
+        /// The sensitive column or columns.
+        column: String,
+        /// The names given.
+        declared: Vec<String>,
+        /// What is wrong with them.
+        problem: String,
+    },
     /// The favourable label is not a label.
     #[error(
         "favourable label `{given}` is not a value of `{column}`; its values are {}",
@@ -255,12 +274,13 @@ pub enum Error {
         /// The threshold.
         threshold: f64,
     },
-    /// A value that was not agreed on. The value is not shown: it may be sensitive.
+    /// A public value that was not agreed on: a label or a stratum. A sensitive one never is an
+    /// error, it counts as missing.
     #[error("row {row}: the value of `{column}` is not among the agreed {}", list(known))]
     Unagreed {
         /// The row, counted from 1.
         row: u64,
-        /// The column or columns.
+        /// The column.
         column: String,
         /// The agreed names.
         known: Vec<String>,
@@ -364,6 +384,7 @@ impl Error {
             Self::TooFewRows { .. } => "data::too-few-rows",
             Self::TooFewClasses { .. } => "data::too-few-classes",
             Self::TooManyClasses { .. } => "data::too-many-classes",
+            Self::Undeclared { .. } | Self::Classes { .. } => "data::classes",
             Self::Favourable { .. } => "data::favourable",
             Self::Threshold { .. } => "data::threshold",
             Self::Unagreed { .. } => "data::unagreed",

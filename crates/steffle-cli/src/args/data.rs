@@ -80,6 +80,13 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "COLUMN")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) sensitive: Vec<String>,
+    /// The classes of the sensitive attribute, separated by commas (or repeat the flag); of several
+    /// columns as `Female x White`. Runs that claim privacy need them, so that nothing public is read
+    /// off sensitive values; a value that is not among them counts as missing [default: known for
+    /// named data sets and jobs, else those that occur]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) classes: Vec<String>,
     /// The label people want to get [default: the last one in order]
     #[arg(long, value_name = "LABEL")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,8 +131,15 @@ pub(crate) struct CutArgs {
 
 impl DataArgs {
     /// These settings, and `below` where these say nothing.
-    pub(crate) fn over(self, below: Self) -> Self {
-        overlay!(self, below; path, label, sensitive, favourable, drop, categorical, missing, unit)
+    pub(crate) fn over(self, mut below: Self) -> Self {
+        // Classes are those of certain columns: other columns overrule both.
+        if !self.sensitive.is_empty() && self.sensitive != below.sensitive {
+            below.classes.clear();
+        }
+        overlay!(
+            self, below;
+            path, label, sensitive, classes, favourable, drop, categorical, missing, unit
+        )
     }
 }
 

@@ -110,7 +110,7 @@ pub(crate) struct EvaluateArgs {
 const AFTER_HELP: &str = "\
 Examples:
   steffle train                                   Adult, 3 silos, demographic parity
-  steffle train --data hiring.csv --label hired --sensitive gender --lambda 2
+  steffle train --data hiring.csv --label hired --sensitive gender --classes female,male
   steffle sweep --method fermi --lambda 0.5,1,2,4 --seeds 5
   steffle reproduce all --quick
   steffle predict runs/adult-1 applicants.csv

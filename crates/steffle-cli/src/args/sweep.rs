@@ -26,8 +26,8 @@ A grid file is TOML; its keys are the long flags, with one value or a list of th
   epsilon = [0.25, 1.0]
   lambda = [0.5, 1.0, 2.0]
   seeds = 15
-Flags win over the file. Where a flag is a list for one run (--sensitive, --drop), a list in the
-file is one value and a list of lists is several.")]
+Flags win over the file. Where a flag is a list for one run (--sensitive, --classes, --drop), a
+list in the file is one value and a list of lists is several.")]
 pub(crate) struct SweepCommand {
     #[command(flatten)]
     pub(crate) lists: ListArgs,

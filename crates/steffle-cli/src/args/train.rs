@@ -16,7 +16,7 @@ use crate::config::{BatchSize, overlay};
 #[command(after_help = "Examples:
   steffle train
   steffle train --lambda 5 --notion equalized-odds --silos 6 --heterogeneity 0.75
-  steffle train --data hiring.csv --label hired --sensitive gender --sensitive race
+  steffle train --data hiring.csv --label hired --sensitive gender --classes female,male
   steffle train --epsilon 0.5 --noise secure
   steffle train --method one-shot --epsilon 0.25 --target-gap 0.05
   steffle train --mode none --server plain --batch 256 --epochs 40
@@ -26,7 +26,8 @@ use crate::config::{BatchSize, overlay};
 
 A configuration file is TOML; its keys are the long flags without dashes in front:
   lambda = 2.0
-  sensitive = [\"sex\", \"race\"]
+  sensitive = [\"gender\"]
+  classes = [\"female\", \"male\"]
 Flags win over the file, the file over the defaults. A key that is no flag is an error.")]
 pub(crate) struct TrainCommand {
     #[command(flatten)]

@@ -54,7 +54,8 @@ fn show(args: &DescribeArgs, output: Output) -> Result<(), Failure> {
         None
     } else {
         let notion = NotionName::None;
-        Some(recipe(source.recipe(), &args.meaning, None, &notion, Check(&origins))?)
+        let known = source.recipe_for(&args.meaning.sensitive);
+        Some(recipe(known, &args.meaning, None, &notion, Check(&origins))?)
     };
     let table = match &meaning {
         Some(recipe) => source.read(recipe)?,
@@ -122,7 +123,8 @@ fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Fa
     let progress = Progress::start("Cutting data");
     let source = Source::parse(&args.data, args.meaning.path.as_deref())?;
     let (meaning, by) = (&args.meaning, args.cut.partition_by.as_ref());
-    let recipe = recipe(source.recipe(), meaning, by, &NotionName::None, check)?;
+    let known = source.recipe_for(&meaning.sensitive);
+    let recipe = recipe(known, meaning, by, &NotionName::None, check)?;
     let data = Dataset::new(source.read(&recipe)?, recipe)?;
     let rows = split(&data, 0.0, &mut stream(seed, 0, Purpose::Split, 0))?;
     let random = &mut stream(seed, 0, Purpose::Partition, 0);

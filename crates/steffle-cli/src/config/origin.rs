@@ -55,7 +55,7 @@ impl Origins {
     }
 
     /// A wrong flag is a wrong command line; a wrong line of a file is wrong data.
-    fn at(&self, key: &str, code: &str, message: &str) -> Failure {
+    pub(crate) fn at(&self, key: &str, code: &str, message: &str) -> Failure {
         match self.place(key) {
             Some(place) => Failure::new(Status::Data, code, format!("{message}\n{place}")),
             None => Failure::usage(code, message),

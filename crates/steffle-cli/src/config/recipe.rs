@@ -1,7 +1,7 @@
 //! What the user says about columns, over what is known about a data set.
 
 use steffle::fairness::NotionName;
-use steffle_data::{Missing, Recipe};
+use steffle_data::{Error, Missing, Recipe};
 
 use super::{Check, MissingValues};
 use crate::args::DataArgs;
@@ -33,6 +33,12 @@ pub(crate) fn recipe(
         let help = "name the column to predict and the sensitive one: \
                     --label COLUMN --sensitive COLUMN";
         return Err(Failure::usage("usage::missing", message).help(help));
+    }
+    if !said.classes.is_empty() {
+        // Spaces around cells are ignored, so around their names as well.
+        recipe.classes = said.classes.iter().map(|name| name.trim().to_owned()).collect();
+        let refuse = |error: Error| check.0.at("classes", error.code(), &error.to_string());
+        recipe.check_classes().map_err(refuse)?;
     }
     recipe.favourable = said.favourable.clone().or(recipe.favourable);
     recipe.unit = said.unit.clone().or(recipe.unit);

@@ -319,6 +319,14 @@ impl TrainConfig {
         }))
     }
 
+    /// Whether the run says of itself that the sensitive attribute is private: then nothing that is
+    /// public may be a function of it. A claim that does not hold (mode paper) is none here; that of
+    /// `fedfdp` is about features and labels, with the schema public.
+    pub(crate) fn claims(&self) -> bool {
+        let exact = |privacy: Privacy| matches!(privacy.bounds, Bounds::Exact { .. });
+        self.response.is_some() || self.one_shot.is_some() || self.privacy.is_some_and(exact)
+    }
+
     /// Where the noise comes from.
     pub(crate) fn noise(&self) -> NoiseKind {
         let noise = match (self.privacy, self.response) {

@@ -9,7 +9,7 @@ use crate::harness::{Place, pairs};
 type Case<'a> = (&'a str, i32, &'a str, &'a str);
 
 /// What goes in front of a case that is only a file.
-const FILE: &str = "train --label label --sensitive group --data";
+const FILE: &str = "train --label label --sensitive group --classes a,b --data";
 
 fn check(place: &Place, cases: &[Case<'_>]) {
     let before = place.names();
@@ -189,7 +189,12 @@ fn names() {
             ("train --data no.csv", 3, "data::not_found", "no.csv"),
             ("train --data retired-adult", 3, "data::path_needed", "retired-adult | --path"),
             ("train --label wage", 3, "data::unknown_column", "wage | label | income"),
-            ("train --sensitive gender", 3, "data::unknown_column", "gender | sensitive | sex"),
+            (
+                "train --sensitive gender --classes a,b",
+                3,
+                "data::unknown_column",
+                "gender | sensitive | sex",
+            ),
             ("train --partition-by years", 3, "data::unknown_column", "years | age"),
             ("train --notion conditional:job", 3, "data::unknown_column", "job | occupation"),
             ("train --drop job", 3, "data::unknown_column", "job"),
@@ -239,7 +244,12 @@ fn files() {
             ("ragged.csv", 3, "data::ragged_csv", "ragged.csv | line 3 | 2 cells"),
             ("repeated.csv", 3, "data::repeated_column", "score"),
             ("one-label.csv", 3, "data::too_few_classes", "label | at least 2"),
-            ("one-group.csv", 3, "data::too_few_classes", "group | at least 2"),
+            (
+                "train --mode none --label label --sensitive group --data one-group.csv",
+                3,
+                "data::too_few_classes",
+                "group | at least 2",
+            ),
             ("no-rows.csv", 3, "data::no_rows", "no rows left | 200 | town"),
             ("infinite.csv", 3, "data::not_finite", "row 1 | score | finite"),
             ("nan.csv", 3, "data::not_finite", "row 3 | score | inf"),

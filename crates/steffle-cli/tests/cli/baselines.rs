@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::harness::{Place, pairs, people};
 
-const MEANING: [&str; 6] = ["--data", "people.csv", "--label", "label", "--sensitive", "group"];
+const MEANING: [&str; 8] =
+    ["--data", "people.csv", "--label", "label", "--sensitive", "group", "--classes", "a,b"];
 
 fn number(value: &Value, pointer: &str) -> f64 {
     value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {value}"))

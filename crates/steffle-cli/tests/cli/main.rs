@@ -5,6 +5,7 @@
 mod bad_input;
 mod baselines;
 mod centralisation;
+mod classes;
 mod config;
 mod data;
 mod documents;

@@ -9,6 +9,9 @@ use steffle_privacy::{Delta, Epsilon, discrete};
 use crate::harness::{Place, columns, pairs, people};
 
 const MEANING: [&str; 6] = ["--data", "people.csv", "--label", "label", "--sensitive", "group"];
+/// The groups of `people` and of `pairs`.
+const THREE: [&str; 2] = ["--classes", "a,b,c"];
+const TWO: [&str; 2] = ["--classes", "a,b"];
 const NOTIONS: [&str; 4] =
     ["demographic-parity", "equalized-odds", "equal-opportunity", "conditional:region"];
 const HOLDERS: [&str; 4] = ["one-silo", "silos", "central-attributes", "general:2"];
@@ -61,7 +64,8 @@ fn each(place: &Place, model: &str, notion: &str, who: &str, claims: &[Claim]) {
         let flags = ["--model", model, "--notion", notion, "--centralisation", who];
         // The optimum of fermi and randomised response has no rounds to set.
         let rounds: &[&str] = if claim.0.contains(&"--mode") { &["--rounds", "3"] } else { &[] };
-        let run = runs(place, &[&MEANING, &flags[..], rounds].concat(), claim);
+        let classes = if model == "logistic" { TWO } else { THREE };
+        let run = runs(place, &[&MEANING, &classes[..], &flags, rounds].concat(), claim);
         // Fermi is central: it says so whatever was asked for.
         let expected = if claim.0.contains(&"fermi") { "one-silo" } else { who };
         assert_eq!(run["centralisation"], expected, "{claim:?}");
@@ -109,7 +113,7 @@ fn secure_noise_is_private_where_the_claim_holds() {
     let place = Place::new("modes-secure");
     place.write("people.csv", people(0..600));
     for (flags, _, holds) in MODES.into_iter().filter(|(_, _, holds)| *holds) {
-        let secure = [&MEANING[..], &["--rounds", "3", "--noise", "secure"]].concat();
+        let secure = [&MEANING[..], &THREE, &["--rounds", "3", "--noise", "secure"]].concat();
         runs(&place, &secure, (flags, "private", holds));
     }
 }
@@ -133,7 +137,7 @@ fn several_rows_of_one_person_are_one_neighbour_in_exact_mode() {
     place.write("people.csv", csv);
     for who in HOLDERS {
         let flags = ["--unit", "person", "--rounds", "3", "--centralisation", who];
-        let run = runs(&place, &[&MEANING, &flags[..]].concat(), MODES[0]);
+        let run = runs(&place, &[&MEANING, &THREE[..], &flags].concat(), MODES[0]);
         let statement = run["privacy"]["statement"].to_string();
         assert!(statement.contains("every unit (up to 3 rows)"), "{statement}");
     }
@@ -163,13 +167,31 @@ fn a_missing_group_is_a_value_like_another() {
     }
     let files = ["--records", "records-1.csv", "records-2.csv", "--attributes", "attributes-1.csv"];
     let flags = ["attributes-2.csv", "--test", "test.csv", "--label", "label", "--rounds", "3"];
-    let flags = [&files[..], &flags, &["--sensitive", "group", "--missing", "category"]].concat();
+    let flags = [&files[..], &flags, &["--sensitive", "group"], &THREE].concat();
     for who in ["silos", "general:2"] {
         for claim in MODES {
             let flags = [&flags[..], &["--centralisation", who]].concat();
             let run = runs(&place, &flags, claim);
             assert_eq!(run["rows"]["train"], 600, "{who} {claim:?}");
             assert_eq!(run["test"]["without_group"], 11, "{who} {claim:?}");
+        }
+    }
+    // The same in a table that is cut here, and by every method that goes to an optimum.
+    place.write("people.csv", unsaid(0..700));
+    let methods: [&[&str]; 6] = [
+        &["--rounds", "3"],
+        &["--method", "one-shot"],
+        &["--method", "randomised-response", "--epsilon", "1"],
+        &["--method", "fermi"],
+        &["--method", "fedavg", "--rounds", "2"],
+        &["--method", "erm"],
+    ];
+    for missing in ["drop", "category"] {
+        for method in methods {
+            let flags = [&["train", "--missing", missing], &MEANING[..], &THREE, method].concat();
+            let run = place.json(&[&flags[..], &["--out", "run", "--force"]].concat());
+            let counts = ["train", "test", "dropped"].map(|name| run["rows"][name].as_u64());
+            assert_eq!(counts, [Some(525), Some(175), Some(0)], "{missing} {method:?}");
         }
     }
 }
@@ -182,14 +204,14 @@ fn noise_above_the_signal_is_said_in_exact_mode() {
     let mut told = false;
     for seed in ["1", "2", "3", "4", "5", "6"] {
         let flags = ["--epsilon", "0.05", "--seed", seed];
-        let run = runs(&place, &[&MEANING, &flags[..]].concat(), MODES[0]);
+        let run = runs(&place, &[&MEANING, &TWO[..], &flags].concat(), MODES[0]);
         let weak = number(&run, "/signal_to_noise") < 1.0;
         let said = run["warnings"].to_string().contains("your noise exceeds the signal");
         assert_eq!(weak, said, "{}", run["warnings"]);
         told |= weak;
     }
     assert!(told, "noise of six seeds looks like a signal");
-    let strong = runs(&place, &[&MEANING, &["--epsilon", "50"][..]].concat(), MODES[0]);
+    let strong = runs(&place, &[&MEANING, &TWO[..], &["--epsilon", "50"]].concat(), MODES[0]);
     assert!(number(&strong, "/signal_to_noise") >= 10.0);
     assert!(!strong["warnings"].to_string().contains("exceeds the signal"));
 }

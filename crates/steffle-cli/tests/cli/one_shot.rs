@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::harness::{Place, pairs, people};
 
 const MEANING: [&str; 6] = ["--data", "people.csv", "--label", "label", "--sensitive", "group"];
+const PAIRS: [&str; 2] = ["--classes", "a,b"];
 
 fn number(value: &Value, pointer: &str) -> f64 {
     value.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {value}"))
@@ -66,7 +67,7 @@ fn noise_above_the_signal_is_said() {
     let place = Place::new("one-shot-weak");
     place.write("people.csv", pairs(0..400));
     let flags = ["train", "--method", "one-shot", "--epsilon", "0.05", "--out", "run"];
-    let run = place.json(&[&flags[..], &MEANING].concat());
+    let run = place.json(&[&flags[..], &MEANING, &PAIRS].concat());
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("your noise exceeds the signal"), "{warnings}");
     assert!(number(&run, "/one_shot/useful_from_epsilon") > 0.05);
@@ -96,18 +97,19 @@ fn every_notion_class_count_model_and_centralisation_runs() {
     let place = Place::new("one-shot-all");
     let flags = ["train", "--method", "one-shot", "--epsilon", "5", "--force", "--out", "run"];
     // Three classes and three labels, then two of each.
-    for (rows, model) in [(people(0..300), "softmax"), (pairs(0..300), "logistic")] {
+    let three = (people(0..300), "softmax", ["--classes", "a,b,c"]);
+    for (rows, model, classes) in [three, (pairs(0..300), "logistic", PAIRS)] {
         place.write("people.csv", rows);
         for notion in ["demographic-parity", "equalized-odds", "conditional:region"] {
             for who in ["one-silo", "silos", "central-attributes", "general:2"] {
                 let more = ["--notion", notion, "--centralisation", who, "--model", model];
-                let run = place.json(&[&flags[..], &MEANING, &more].concat());
+                let run = place.json(&[&flags[..], &MEANING, &classes, &more].concat());
                 assert_eq!(run["privacy"]["holds"], true, "{notion} {who}");
             }
         }
     }
     let more = ["--model", "mlp:4", "--notion", "equal-opportunity"];
-    place.json(&[&flags[..], &MEANING, &more].concat());
+    place.json(&[&flags[..], &MEANING, &PAIRS, &more].concat());
     let none = place.run(&[&flags[..], &MEANING, &["--notion", "none"]].concat());
     assert!(none.status == 2 && none.stderr.contains("use --method erm"), "{}", none.stderr);
 }

@@ -6,8 +6,8 @@ fn trained(name: &str) -> Place {
     let place = Place::new(name);
     place.write("people.csv", pairs(0..400));
     let flags = ["train", "--data", "people.csv", "--label", "label", "--sensitive", "group"];
-    place
-        .json(&[&flags[..], &["--favourable", "high", "--rounds", "200", "--out", "run"]].concat());
+    let more = ["--classes", "a,b", "--favourable", "high", "--rounds", "200", "--out", "run"];
+    place.json(&[&flags[..], &more].concat());
     place
 }
 
@@ -121,7 +121,13 @@ fn evaluation_says_what_it_cannot_say() {
     let text = place.run(&["evaluate", "run", "one.csv"]).stdout;
     assert!(text.contains("Not enough evidence: group b has no record."));
     place.write("stranger.csv", pairs(400..410).replace(",b,", ",z,"));
-    let ran = place.run(&["evaluate", "run", "stranger.csv"]);
+    let found = place.json(&["evaluate", "run", "stranger.csv"]);
+    let strangers = place.read("stranger.csv").matches(",z,").count();
+    assert_eq!(found["without_group"], strangers, "a group that nobody declared is none");
+    assert_eq!(found["records"], 10);
+    // A label is public: one that nobody knows is an error.
+    place.write("label.csv", pairs(400..410).replace(",high", ",utmost"));
+    let ran = place.run(&["evaluate", "run", "label.csv"]);
     assert_eq!(ran.status, 3);
     assert!(ran.stderr.contains("error[steffle::data::unagreed]"), "{}", ran.stderr);
 }

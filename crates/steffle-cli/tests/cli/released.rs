@@ -92,7 +92,8 @@ fn every_centralisation_trains_on_randomised_answers() {
     ] {
         for (model, notion) in [("mlp:8", "conditional:region"), ("softmax", "equalized-odds")] {
             let method = ["train", "--method", "randomised-response", "--epsilon", "3"];
-            let meaning = ["--label", "label", "--sensitive", "group", "--test", "test.csv"];
+            let meaning = ["--label", "label", "--sensitive", "group", "--classes", "a,b,c"];
+            let meaning = [&meaning[..], &["--test", "test.csv"]].concat();
             let what = ["--model", model, "--notion", notion, "--centralisation", who];
             let records = ["--records", "records-1.csv", "records-2.csv", "--attributes"];
             let run = [&method[..], &meaning, &what, &records, attributes].concat();

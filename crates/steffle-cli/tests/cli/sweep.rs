@@ -9,8 +9,17 @@ use serde_json::Value;
 
 use crate::harness::{Place, Ran, pairs};
 
-const PEOPLE: [&str; 7] =
-    ["sweep", "--data", "people.csv", "--label", "label", "--sensitive", "group"];
+const PEOPLE: [&str; 9] = [
+    "sweep",
+    "--data",
+    "people.csv",
+    "--label",
+    "label",
+    "--sensitive",
+    "group",
+    "--classes",
+    "a,b",
+];
 
 fn place(name: &str) -> Place {
     let place = Place::new(name);

@@ -182,7 +182,7 @@ fn own_files_and_held_out_rows() {
     place.write("people.csv", pairs(0..400));
     let flags = ["train", "--data", "people.csv", "--label", "label", "--sensitive", "group"];
     let more = ["--favourable", "high", "--validation", "0.2", "--drop", "town", "--out", "run"];
-    let run = place.json(&[&flags[..], &more].concat());
+    let run = place.json(&[&flags[..], &more, &["--classes", "a,b"]].concat());
     let (train, validation, test) =
         (number(&run, "/rows/train"), number(&run, "/rows/validation"), number(&run, "/rows/test"));
     assert_eq!((train, validation, test), (240.0, 60.0, 100.0));
@@ -197,7 +197,9 @@ fn two_sensitive_columns_form_their_product() {
     let place = Place::new("product");
     place.write("people.csv", pairs(0..400));
     let flags = ["train", "--data", "people.csv", "--label", "label", "--sensitive", "group"];
-    let run = place.json(&[&flags[..], &["--sensitive", "region", "--rounds", "20"]].concat());
+    let classes = ["--classes", "a x hill,a x plain", "--classes", "b x hill, b x plain"];
+    let more = ["--sensitive", "region", "--rounds", "20"];
+    let run = place.json(&[&flags[..], &more, &classes].concat());
     let groups = run["test"]["groups"].as_array().unwrap();
     let names: Vec<&str> = groups.iter().map(|group| group["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["a x hill", "a x plain", "b x hill", "b x plain"]);

@@ -1,5 +1,6 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
+use steffle::record::MISSING_CLASS;
 
 use super::*;
 use crate::scratch::Scratch;
@@ -43,15 +44,16 @@ fn drop_leaves_complete_rows_and_their_ids() {
     assert_eq!(schema.feature_names(), ["age", "job=cook", "job=smith", "race=x"]);
 }
 
-/// Blanking s of any row changes nothing that is public: rows, split, silos, schema, records.
+/// Another s, in any row, changes nothing that is public: rows, split, silos, summary, schema,
+/// records. Missing and undeclared values are values like others.
 #[test]
 fn what_is_public_does_not_depend_on_s() {
     let rows: Vec<String> = (0..40)
         .map(|row| format!("{},{},{},{}", row % 7, ["p", "q"][row % 2], row % 3 % 2, row % 2))
         .collect();
-    let file = |blank: Option<usize>| {
-        let cells = rows.iter().enumerate().map(|(at, row)| match blank {
-            Some(blank) if blank == at => format!("{row},\n"),
+    let file = |replaced: Option<(usize, &str)>| {
+        let cells = rows.iter().enumerate().map(|(at, row)| match replaced {
+            Some((place, s)) if place == at => format!("{row},{s}\n"),
             _ => format!("{row},{}\n", ["f", "m"][at / 2 % 2]),
         });
         "x,t,y,c,s\n".to_owned() + &cells.collect::<String>()
@@ -64,8 +66,8 @@ fn what_is_public_does_not_depend_on_s() {
             stratum: Some("c".to_owned()),
             ..Recipe::new("y", &["s"])
         };
-        let public = |blank: Option<usize>| {
-            let data = bind(&file(blank), recipe.clone()).unwrap();
+        let public = |replaced: Option<(usize, &str)>| {
+            let data = bind(&file(replaced), recipe.clone()).unwrap();
             let mut random = ChaCha20Rng::seed_from_u64(3);
             let split = crate::split(&data, 0.2, &mut random).unwrap();
             let silos = crate::partition(&data, &split.train, 3, 0.5, &mut random).unwrap();
@@ -80,9 +82,11 @@ fn what_is_public_does_not_depend_on_s() {
             let counts = (data.rows().to_vec(), data.dropped());
             (counts, split, silos, summary, schema, records, sealed)
         };
-        let complete = public(None);
-        for blank in 0..rows.len() {
-            assert_eq!(public(Some(blank)), complete, "{missing:?}, row {blank}");
+        let before = public(None);
+        for row in 0..rows.len() {
+            for s in ["", "f", "m", "never seen"] {
+                assert_eq!(public(Some((row, s))), before, "{missing:?}, row {row}, {s:?}");
+            }
         }
     }
 }
@@ -101,7 +105,7 @@ fn category_keeps_rows_and_counts_what_is_missing() {
     assert_eq!(records.rows().codes(2)[0], 1, "a missing job is a level");
     assert_eq!((unmatched.missing_total(), unmatched.unseen_total()), (1, 0));
     let groups = evaluation_groups(&data, data.rows(), &schema).unwrap();
-    assert_eq!(groups.classes, [0, 1, 0, 1, steffle::record::MISSING_CLASS]);
+    assert_eq!(groups.classes, [0, 1, 0, 1, MISSING_CLASS]);
 }
 
 #[test]
@@ -112,7 +116,7 @@ fn several_sensitive_columns_form_their_product() {
     assert_eq!(schema.classes(), ["f x x", "f x y", "m x x", "m x y"]);
     assert!(schema.feature_names().iter().all(|name| !name.starts_with("race")));
     let groups = evaluation_groups(&data, data.rows(), &schema).unwrap();
-    assert_eq!(groups.classes, [0, 3, 1, 2, steffle::record::MISSING_CLASS]);
+    assert_eq!(groups.classes, [0, 3, 1, 2, MISSING_CLASS]);
 }
 
 #[test]
@@ -214,8 +218,8 @@ fn evaluation_reads_only_what_the_schema_needs() {
     assert!(matches!(encode(&data, data.rows(), &schema), Err(Error::Unagreed { row: 1, .. })));
     let group = scratch.file("group.csv", "hired,sex,job,age,race\nno,q,cook,3,x\n");
     let data = Dataset::for_evaluation(&group, &schema).unwrap();
-    let error = evaluation_groups(&data, data.rows(), &schema).unwrap_err().to_string();
-    assert_eq!(error, "row 1: the value of `sex` is not among the agreed `f`, `m`");
+    let groups = evaluation_groups(&data, data.rows(), &schema).unwrap();
+    assert_eq!(groups.classes, [MISSING_CLASS], "a class that was not agreed on is no class");
     let column = scratch.file("column.csv", "hired,sex,job,race\nno,m,cook,x\n");
     assert!(matches!(
         Dataset::for_evaluation(&column, &schema),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Recipe;
 use crate::Error;
+use crate::schema::combinations;
 use crate::table::{Table, read, read_parquet_bytes};
 
 /// A data set that has a name.
@@ -21,6 +22,9 @@ pub struct Builtin {
     pub sha256: Option<&'static str>,
     bytes: Option<&'static [u8]>,
     recipe: fn() -> Recipe,
+    /// The values of columns that may be chosen as sensitive ones, as the recipe names them: from
+    /// the publication, so that private runs need not read them off the data.
+    values: &'static [(&'static str, &'static [&'static str])],
 }
 
 /// Every data set that has a name.
@@ -33,6 +37,7 @@ pub const BUILTIN: &[Builtin] = &[
         sha256: Some("caaba507719a930b8354aa8df1113336d51e545e18fa7d2a3211028a6367c511"),
         bytes: Some(include_bytes!("../../data/adult.parquet")),
         recipe: adult,
+        values: &[("sex", &["Female", "Male"]), ("race", &RACES)],
     },
     Builtin {
         name: "credit-card",
@@ -42,6 +47,11 @@ pub const BUILTIN: &[Builtin] = &[
         sha256: Some("45a526da3222c01a2f334180cef5df21a949c76924adc1f50c2050f6624087be"),
         bytes: Some(include_bytes!("../../data/credit_card.parquet")),
         recipe: credit_card,
+        values: &[
+            ("SEX", &["female", "male"]),
+            ("EDUCATION", &["1", "2", "3", "4"]),
+            ("MARRIAGE", &["1", "2", "3"]),
+        ],
     },
     Builtin {
         name: "retired-adult",
@@ -51,6 +61,7 @@ pub const BUILTIN: &[Builtin] = &[
         sha256: None,
         bytes: None,
         recipe: retired_adult,
+        values: &[("gender", &["Female", "Male"]), ("race", &RACES)],
     },
 ];
 
@@ -67,7 +78,26 @@ impl Builtin {
 
     /// What its columns mean.
     pub fn recipe(&self) -> Recipe {
-        (self.recipe)()
+        self.recipe_for(&[])
+    }
+
+    /// The same with other sensitive columns, where some are given. Classes are declared if the
+    /// values of all of these columns are known; a sensitive column no longer cuts silos.
+    pub fn recipe_for(&self, sensitive: &[String]) -> Recipe {
+        let mut recipe = (self.recipe)();
+        if !sensitive.is_empty() {
+            recipe.sensitive = sensitive.to_vec();
+        }
+        let values: Option<Vec<Vec<String>>> =
+            recipe.sensitive.iter().map(|column| self.values(column)).collect();
+        recipe.classes = values.map_or_else(Vec::new, |values| combinations(&values));
+        recipe.partition_by = recipe.partition_by.filter(|by| !recipe.sensitive.contains(by));
+        recipe
+    }
+
+    fn values(&self, column: &str) -> Option<Vec<String>> {
+        let (_, values) = self.values.iter().find(|(known, _)| *known == column)?;
+        Some(values.iter().map(|&value| value.to_owned()).collect())
     }
 }
 
@@ -120,8 +150,13 @@ impl Source {
 
     /// What its columns mean, if that is known: a file's columns only its owner knows.
     pub fn recipe(&self) -> Option<Recipe> {
+        self.recipe_for(&[])
+    }
+
+    /// The same with other sensitive columns, where some are given ([`Builtin::recipe_for`]).
+    pub fn recipe_for(&self, sensitive: &[String]) -> Option<Recipe> {
         match self {
-            Self::Named { builtin, .. } => Some(builtin.recipe()),
+            Self::Named { builtin, .. } => Some(builtin.recipe_for(sensitive)),
             Self::File(_) => None,
         }
     }
@@ -139,6 +174,9 @@ impl Source {
         }
     }
 }
+
+/// The values of race in the 1994 census data.
+const RACES: [&str; 5] = ["Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White"];
 
 fn adult() -> Recipe {
     Recipe {

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+use crate::schema::{MOST_CLASSES, PRODUCT};
 use crate::table::Columns;
 
 pub use builtin::{BUILTIN, Builtin, Source};
@@ -45,7 +47,9 @@ pub struct Recipe {
     pub favourable: Option<String>,
     /// The sensitive columns; several form their product. None of them is ever a feature.
     pub sensitive: Vec<String>,
-    /// The agreed class names of the sensitive attribute; empty: those found in the data.
+    /// The class names of the sensitive attribute, declared; empty: those found in the data, which
+    /// no run that claims privacy may use. A class of several columns is their values joined by
+    /// ` x `. A value that is not declared counts as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<String>,
     /// Columns that are not features.
@@ -94,4 +98,49 @@ impl Recipe {
         let label = self.threshold.is_none().then_some(&self.label);
         Columns::All { text: names.chain(label).cloned().collect() }
     }
+
+    /// Refuses declared classes that no rows can have or that cannot be told apart: fewer than two,
+    /// more than 1000, one that repeats, one with fewer values than there are sensitive columns.
+    pub fn check_classes(&self) -> Result<(), Error> {
+        let refuse = |problem: String| {
+            let (column, declared) = (self.sensitive.join(PRODUCT), self.classes.clone());
+            Err(Error::Classes { column, declared, problem })
+        };
+        let names = &self.classes;
+        if !(2..=MOST_CLASSES).contains(&names.len()) {
+            return refuse(format!("there are {}; allowed are 2 to {MOST_CLASSES}", names.len()));
+        }
+        for (at, name) in names.iter().enumerate() {
+            let values = name.split(PRODUCT);
+            if values.clone().count() < self.sensitive.len() || name.is_empty() {
+                let example = vec!["VALUE"; self.sensitive.len()].join(PRODUCT);
+                return refuse(format!("`{name}` must name a value of every column: `{example}`"));
+            }
+            if names[..at].contains(name) {
+                return refuse(format!("`{name}` stands twice; names must differ"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a run that claims privacy needs: classes that are declared, and silos that are not cut
+    /// by a sensitive column. Otherwise k, the class names or the silos, which everybody sees, would
+    /// be functions of sensitive values.
+    pub fn check_private(&self) -> Result<(), Error> {
+        if self.classes.is_empty() {
+            return Err(Error::Undeclared { column: self.sensitive.join(PRODUCT) });
+        }
+        self.check_classes()?;
+        match self.partition_by.as_ref().filter(|by| self.sensitive.contains(by)) {
+            Some(by) => Err(Error::TwoRoles {
+                column: by.clone(),
+                first: "sensitive",
+                second: "the (public) column to partition by in a run that claims privacy",
+            }),
+            None => Ok(()),
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use super::{PRODUCT, Schema};
 use crate::Error;
 use crate::dataset::{Dataset, ids_of};
 use crate::recipe::Recipe;
-use crate::table::{Categories, Column, Columns, MISSING_LEVEL, Table, read};
+use crate::table::{Categories, Column, Columns, Table, read};
 
 /// Sensitive classes that are meant to be seen: those of held-out rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,9 @@ pub struct Groups {
 
 /// The sealed sensitive classes of rows, for the attributes division.
 ///
-/// Refuses values outside the agreed classes, and a unit whose rows differ in the sensitive
-/// value: the privacy of a unit is the privacy of one value.
+/// A value outside the agreed classes counts as missing: no error tells that it is there.
+/// Refuses a unit whose rows differ in the sensitive value: the privacy of a unit is the privacy of
+/// one value.
 pub fn attributes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Attributes, Error> {
     let classes = classes(data, rows, schema)?;
     check_units(data, rows, &classes)?;
@@ -34,7 +35,8 @@ pub fn attributes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Attri
 /// The sensitive classes of rows, open.
 ///
 /// Only for held-out rows and evaluation files, whose group rates are going to be reported; the
-/// classes of training rows go through [`attributes`].
+/// classes of training rows go through [`attributes`]. A value outside the agreed classes counts as
+/// missing.
 pub fn evaluation_groups(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Groups, Error> {
     let classes = classes(data, rows, schema)?;
     Ok(Groups { classes, names: schema.classes().to_vec() })
@@ -42,7 +44,8 @@ pub fn evaluation_groups(data: &Dataset, rows: &[u32], schema: &Schema) -> Resul
 
 /// Reads an attributes file: record ids and sensitive columns, sealed at once.
 ///
-/// A missing sensitive value is kept as such, as it is everywhere.
+/// A missing sensitive value is kept as such, and one outside the agreed classes counts as missing, as
+/// everywhere.
 pub fn load_attributes(
     path: &Path,
     recipe: &Recipe,
@@ -78,7 +81,8 @@ fn classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Er
     classes_of(&columns, rows, &schema.recipe().sensitive, schema.classes())
 }
 
-/// The class of each row: the product of its levels, looked up among the agreed names.
+/// The class of each row: the product of its levels, looked up among the agreed names. Refuses only
+/// a file without the columns: nothing that depends on a sensitive value may be told.
 fn classes_of(
     columns: &[&Categories],
     rows: &[u32],
@@ -89,30 +93,24 @@ fn classes_of(
         let column = names.join(PRODUCT);
         return Err(Error::UnknownColumn { column, role: "sensitive", known: Vec::new() });
     }
-    let mut found: HashMap<Vec<u32>, Option<u16>> = HashMap::new();
+    let mut found: HashMap<Vec<u32>, u16> = HashMap::new();
     let mut key = vec![0; columns.len()];
-    rows.iter()
-        .map(|&row| {
-            for (slot, column) in key.iter_mut().zip(columns) {
-                *slot = column.codes[row as usize];
-            }
-            if key.contains(&MISSING_LEVEL) {
-                return Ok(MISSING_CLASS);
-            }
-            if !found.contains_key(&key) {
-                let levels: Vec<&str> =
-                    columns.iter().filter_map(|column| column.level(row as usize)).collect();
-                let class = levels.join(PRODUCT);
-                let at = known.iter().position(|name| *name == class).map(|at| at as u16);
-                found.insert(key.clone(), at);
-            }
-            found.get(&key).copied().flatten().ok_or_else(|| Error::Unagreed {
-                row: u64::from(row) + 1,
-                column: names.join(PRODUCT),
-                known: known.to_vec(),
-            })
-        })
-        .collect()
+    let class_of = |&row: &u32| {
+        for (slot, column) in key.iter_mut().zip(columns) {
+            *slot = column.codes[row as usize];
+        }
+        if let Some(&class) = found.get(&key) {
+            return class;
+        }
+        let levels: Option<Vec<&str>> =
+            columns.iter().map(|column| column.level(row as usize)).collect();
+        let class = levels.map(|levels| levels.join(PRODUCT));
+        let at = class.and_then(|class| known.iter().position(|name| *name == class));
+        let class = at.map_or(MISSING_CLASS, |at| at as u16);
+        found.insert(key.clone(), class);
+        class
+    };
+    Ok(rows.iter().map(class_of).collect())
 }
 
 fn check_units(data: &Dataset, rows: &[u32], classes: &[u16]) -> Result<(), Error> {

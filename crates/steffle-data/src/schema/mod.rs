@@ -17,7 +17,7 @@ pub use groups::{Groups, attributes, evaluation_groups, load_attributes};
 pub use summary::{Moments, Summary};
 
 /// Labels and sensitive classes beyond this are a sign of a number or an id in a wrong role.
-const MOST_CLASSES: usize = 1000;
+pub(crate) const MOST_CLASSES: usize = 1000;
 /// Levels of one feature beyond this are a sign of names or ids.
 const MOST_LEVELS: usize = 1 << 16;
 /// Stands between the parts of a class of several sensitive columns.
@@ -79,18 +79,22 @@ struct Agreed {
 }
 
 impl Schema {
-    /// Scaling, levels and names from the merged summaries of all silos; refuses fewer than two
-    /// labels or classes, too many of them, and a favourable label that does not exist.
+    /// Scaling, levels and names from the merged summaries of all silos, and the classes that the
+    /// recipe declares; refuses fewer than two labels or classes, too many of them, and a favourable
+    /// label that does not exist. Where the recipe declares no class, those that occur are taken.
     pub fn from_summary(recipe: &Recipe, summary: &Summary) -> Result<Self, Error> {
         let labels = sorted(&summary.labels);
         check_classes("label", &recipe.label, &labels)?;
         let favourable = favourable(recipe, &labels)?;
         let names = recipe.sensitive.join(PRODUCT);
-        let classes = match recipe.classes.as_slice() {
-            [] => product(&names, &summary.sensitive)?,
-            agreed => agreed.to_vec(),
+        let classes = if recipe.classes.is_empty() {
+            let found = product(&names, &summary.sensitive)?;
+            check_classes("sensitive", &names, &found)?;
+            found
+        } else {
+            recipe.check_classes()?;
+            recipe.classes.clone()
         };
-        check_classes("sensitive", &names, &classes)?;
         let strata = sorted(&summary.strata);
         if let (Some(column), true) = (&recipe.stratum, strata.len() > MOST_CLASSES) {
             return Err(too_many("conditioning", column, strata.len(), MOST_CLASSES));
@@ -284,31 +288,30 @@ pub(crate) fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Erro
     })
 }
 
-/// Every combination of the levels of the sensitive columns, the last column running fastest.
+/// Every combination of the levels of the sensitive columns.
 ///
 /// All combinations, not only those that occur: which of them occur is a fact about the people.
 fn product(
     names: &str,
     columns: &[std::collections::BTreeSet<String>],
 ) -> Result<Vec<String>, Error> {
-    let mut classes = Vec::new();
-    for levels in columns {
-        let levels = sorted(levels);
-        let found = levels.len() * classes.len().max(1);
-        if found > MOST_CLASSES {
-            return Err(too_many("sensitive", names, found, MOST_CLASSES));
-        }
-        classes = match classes.as_slice() {
-            [] => levels,
-            before => before
-                .iter()
-                .flat_map(|class: &String| {
-                    levels.iter().map(move |level| format!("{class}{PRODUCT}{level}"))
-                })
-                .collect(),
-        };
+    let columns: Vec<Vec<String>> = columns.iter().map(sorted).collect();
+    let found = columns.iter().fold(1, |found: usize, own| found.saturating_mul(own.len()));
+    if found > MOST_CLASSES {
+        return Err(too_many("sensitive", names, found, MOST_CLASSES));
     }
-    Ok(classes)
+    Ok(combinations(&columns))
+}
+
+/// The names of all combinations of the columns' levels, the last column running fastest.
+pub(crate) fn combinations(columns: &[Vec<String>]) -> Vec<String> {
+    let Some((first, rest)) = columns.split_first() else { return Vec::new() };
+    rest.iter().fold(first.clone(), |before, levels| {
+        let with = |class: &String| -> Vec<String> {
+            levels.iter().map(|level| format!("{class}{PRODUCT}{level}")).collect()
+        };
+        before.iter().flat_map(with).collect()
+    })
 }
 
 #[cfg(test)]

@@ -71,7 +71,8 @@ impl Moments {
 /// One silo's summary: moments of its numeric columns, names of everything else.
 ///
 /// Moments are of training rows only. Names come from all usable rows: they are agreed, not
-/// estimated. About the sensitive columns a summary holds the names of the levels, no counts.
+/// estimated. About the sensitive columns a summary holds nothing where the recipe declares the
+/// classes, and else the names of the levels, no counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
@@ -103,10 +104,16 @@ impl Summary {
     pub(crate) fn names(data: &Dataset) -> Self {
         let kept = data.recipe().missing == Missing::Category;
         let names = |text: &Categories, missing| level_names(text, data.rows(), missing);
+        // A summary leaves its silo: where classes are declared, nothing in it comes from s.
+        let declared = !data.recipe().classes.is_empty();
         Self {
             rows: 0,
             labels: data.label().map(|text| names(text, false)).unwrap_or_default(),
-            sensitive: data.sensitive().map(|text| names(text, false)).collect(),
+            sensitive: data
+                .sensitive()
+                .filter(|_| !declared)
+                .map(|text| names(text, false))
+                .collect(),
             strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
             numeric: Vec::new(),
             categorical: data

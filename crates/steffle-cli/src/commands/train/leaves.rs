@@ -29,6 +29,8 @@ pub(crate) fn leaves(
     let notion = config.notion.resolve(labels, schema.favourable(), schema.strata().len());
     let cells =
         if config.method == Method::Erm || config.method.federated() { 0 } else { notion.cells() };
+    // Classes that are declared are not collected from the silos.
+    let declared = !schema.recipe().classes.is_empty();
     let mut table = vec![
         Leaves {
             step: "standardisation",
@@ -44,9 +46,9 @@ pub(crate) fn leaves(
             avoid: "agree levels in the schema",
         },
         Leaves {
-            step: "labels and classes",
+            step: if declared { "labels" } else { "labels and classes" },
             what: "their names, no count".to_owned(),
-            numbers: labels + classes,
+            numbers: labels + if declared { 0 } else { classes },
             avoid: "needed",
         },
         Leaves {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Records};
 use steffle_data::{
-    Dataset, Groups, Job, Recipe, Schema, Source, attributes, encode, evaluation_groups, partition,
+    Dataset, Error, Groups, Job, Recipe, Schema, Source, attributes, encode, evaluation_groups,
+    partition,
 };
 
 use super::shared::{Cut, Shared};
@@ -86,13 +87,31 @@ pub(crate) fn load(
     }
 }
 
+/// What the columns mean; refuses what would make public parts of a private run depend on s. Nothing
+/// has been read by then but a `job.toml`.
 fn meaning(
     known: Option<Recipe>,
     config: &TrainConfig,
     origins: &Origins,
 ) -> Result<Recipe, Failure> {
     let TrainConfig { meaning, partition_by, notion, .. } = config;
-    recipe(known, meaning, partition_by.as_ref(), notion, Check(origins))
+    let recipe = recipe(known, meaning, partition_by.as_ref(), notion, Check(origins))?;
+    if config.claims() {
+        recipe.check_private().map_err(not_private)?;
+    }
+    Ok(recipe)
+}
+
+fn not_private(error: Error) -> Failure {
+    match error {
+        Error::Undeclared { .. } => {
+            let help = "name them: --classes NAME,NAME (classes = [\"NAME\", \"NAME\"] in a file); \
+                        `steffle data describe FILE --label COLUMN --sensitive COLUMN` lists those \
+                        that occur, for eyes that may see them";
+            Failure::usage(error.code(), error.to_string()).help(help)
+        }
+        other => other.into(),
+    }
 }
 
 /// One table, cut here into silos.
@@ -104,7 +123,7 @@ fn load_table(
 ) -> Result<Loaded, Failure> {
     let source = Source::parse(name, config.meaning.path.as_deref())?;
     exists(&source)?;
-    let recipe = meaning(source.recipe(), config, origins)?;
+    let recipe = meaning(source.recipe_for(&config.meaning.sensitive), config, origins)?;
     let data = &*shared.table(&source, recipe)?;
     let cut = shared.cut(&source, data, config)?;
     // Whoever shares nothing is handed the only copy.

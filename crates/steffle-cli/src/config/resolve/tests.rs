@@ -76,7 +76,7 @@ fn settings_written_down_give_the_same_settings() {
         &["--mode", "paper", "--epsilon", "0.3", "--batch", "all", "--rounds", "7"],
         &["--method", "fedfdp", "--epsilon", "0.3", "--clip", "2", "--rounds", "7"],
         &["--method", "fedavg", "--local-epochs", "3", "--lr-theta", "0.1"],
-        &["--method", "erm", "--data", "x.csv", "--label", "y", "--sensitive", "a"],
+        &["--data", "x.csv", "--label", "y", "--sensitive", "a", "--classes", "u,v"],
         &["--row-cap", "0.3", "--noise-shape", "isotropic", "--noise", "secure"],
         &["--mode", "none", "--server", "plain", "--lr-dual", "0.2"],
         &["--centralisation", "general:4", "--model", "mlp:8,4", "--seed", "12", "--drop", "b"],
