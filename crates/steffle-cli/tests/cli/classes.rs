@@ -221,4 +221,26 @@ fn silos_of_a_private_run_are_not_cut_by_s() {
     }
     let open = ["--mode", "none", "--heterogeneity", "1", "--out", "run"];
     place.json(&[&flags[..], &by, &open].concat());
+    // Files that were cut by it say so.
+    let cut = ["data", "partition", "people.csv", "--heterogeneity", "1", "--out", "parts"];
+    place.json(&[&cut[..], &MEANING[2..], &by].concat());
+    let refused = place.run(&["train", "--data", "parts/job.toml"]);
+    assert!(refused.stderr.contains("error[steffle::data::two_roles]"), "{}", refused.stderr);
+    place.json(&["train", "--data", "parts/job.toml", "--mode", "none", "--rounds", "2"]);
+}
+
+#[test]
+fn a_person_with_two_values_is_no_error() {
+    let place = Place::new("classes-unit");
+    // Rows 0 and 1 are one person, and so on; most of these pairs differ in their group.
+    let person = |(at, line): (usize, &str)| match at {
+        0 => format!("person,{line}\n"),
+        _ => format!("p{},{line}\n", (at - 1) / 2),
+    };
+    place.write("people.csv", pairs(0..200).lines().enumerate().map(person).collect::<String>());
+    for method in CLAIMING {
+        let flags = ["--unit", "person", "--classes", "a,b", "--out", "run", "--force"];
+        let run = place.json(&[&["train"], &MEANING[..], &flags, method].concat());
+        assert_eq!(run["privacy"]["holds"], true, "{method:?}");
+    }
 }

@@ -206,7 +206,8 @@ impl Writer<'_> {
         recipe.threshold = None;
         recipe.merges.clear();
         recipe.drop.retain(|name| self.is_used(name));
-        recipe.partition_by = None;
+        // Silos that were cut by s tell s: a private run on these files has to know and refuse.
+        recipe.partition_by = recipe.partition_by.filter(|by| recipe.sensitive.contains(by));
         recipe
     }
 }

@@ -106,6 +106,24 @@ fn divisions_get_only_what_is_theirs() {
     ));
 }
 
+/// Silos that were cut by s are known for it, so that a private run can refuse them.
+#[test]
+fn a_job_remembers_that_it_was_cut_by_s() {
+    let data = |by: &str| {
+        let source = Source::parse("credit-card", None).unwrap();
+        let recipe = Recipe { partition_by: Some(by.to_owned()), ..source.recipe().unwrap() };
+        Dataset::new(source.read(&recipe).unwrap(), recipe).unwrap()
+    };
+    for (by, private) in [("AGE", true), ("SEX", false)] {
+        let (scratch, data) = (Scratch::new(), data(by));
+        let (train, test) = (&data.rows()[..300], &data.rows()[29_900..]);
+        let job = ALL[1].write(&scratch.path("out"), &data, train, test, &mut rng()).unwrap();
+        let job = Job::read(&job.test.with_file_name("job.toml")).unwrap();
+        assert_eq!(job.recipe.check_private().is_ok(), private, "{by}");
+        assert_eq!(job.load().unwrap().records.len(), 3, "{by}: without a claim it can be used");
+    }
+}
+
 #[test]
 fn an_occupied_directory_is_left_alone() {
     let scratch = Scratch::new();

@@ -22,12 +22,11 @@ pub struct Groups {
 
 /// The sealed sensitive classes of rows, for the attributes division.
 ///
-/// A value outside the agreed classes counts as missing: no error tells that it is there.
-/// Refuses a unit whose rows differ in the sensitive value: the privacy of a unit is the privacy of
-/// one value.
+/// A value outside the agreed classes counts as missing, and all rows of a unit get the class of its
+/// smallest record id, because the privacy of a unit is the privacy of one value. Neither is an
+/// error: an error would tell something about sensitive values.
 pub fn attributes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Attributes, Error> {
-    let classes = classes(data, rows, schema)?;
-    check_units(data, rows, &classes)?;
+    let classes = unit_classes(data, rows, schema)?;
     let count = schema.classes().len();
     Ok(Attributes::new(data.ids(rows), Sensitive::new(classes), count)?)
 }
@@ -81,6 +80,13 @@ fn classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Er
     classes_of(&columns, rows, &schema.recipe().sensitive, schema.classes())
 }
 
+/// The class of each row, the same in all rows of a unit.
+fn unit_classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Error> {
+    let mut classes = classes(data, rows, schema)?;
+    one_per_unit(data, rows, &data.ids(rows), &mut classes);
+    Ok(classes)
+}
+
 /// The class of each row: the product of its levels, looked up among the agreed names. Refuses only
 /// a file without the columns: nothing that depends on a sensitive value may be told.
 fn classes_of(
@@ -113,18 +119,53 @@ fn classes_of(
     Ok(rows.iter().map(class_of).collect())
 }
 
-fn check_units(data: &Dataset, rows: &[u32], classes: &[u16]) -> Result<(), Error> {
-    let (Some(units), Some(name)) = (data.units(), &data.recipe().unit) else { return Ok(()) };
-    let mut first: HashMap<u32, u16> = HashMap::new();
-    for (&row, &class) in rows.iter().zip(classes) {
-        if *first.entry(units[row as usize]).or_insert(class) != class {
-            return Err(Error::Id {
-                row: u64::from(row) + 1,
-                column: name.clone(),
-                problem: "rows of this unit differ in the sensitive value; it must be the same \
-                          in all of them",
-            });
+/// Gives all rows of a unit the class of its row with the smallest record id. A unit has one class;
+/// that its rows differ is not told.
+fn one_per_unit(data: &Dataset, rows: &[u32], ids: &[u64], classes: &mut [u16]) {
+    let Some(units) = data.units() else { return };
+    let mut first: HashMap<u32, (u64, u16)> = HashMap::new();
+    for ((&row, &id), &class) in rows.iter().zip(ids).zip(&*classes) {
+        let kept = first.entry(units[row as usize]).or_insert((id, class));
+        *kept = (*kept).min((id, class));
+    }
+    for (row, class) in rows.iter().zip(classes) {
+        if let Some(&(_, own)) = first.get(&units[*row as usize]) {
+            *class = own;
         }
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Summary;
+
+    /// The smallest id decides, wherever it stands, also where its value is missing.
+    #[test]
+    fn a_unit_has_the_class_of_its_smallest_record_id() {
+        let text = |values: &[&str]| {
+            Column::Text(Categories::from_text(
+                values.iter().map(|&v| (!v.is_empty()).then_some(v)),
+            ))
+        };
+        let numbers = |values: &[f64]| Column::Numbers(values.to_vec());
+        let columns = vec![
+            ("record_id".to_owned(), numbers(&[5.0, 3.0, 4.0, 2.0, 1.0, 9.0])),
+            ("who".to_owned(), text(&["ann", "bob", "ann", "bob", "cid", "cid"])),
+            ("x".to_owned(), numbers(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])),
+            ("y".to_owned(), numbers(&[0.0, 1.0, 0.0, 1.0, 0.0, 1.0])),
+            ("s".to_owned(), text(&["f", "m", "m", "f", "", "f"])),
+        ];
+        let recipe = Recipe {
+            unit: Some("who".to_owned()),
+            classes: vec!["f".to_owned(), "m".to_owned()],
+            ..Recipe::new("y", &["s"])
+        };
+        let data = Dataset::new(Table::new("test", columns).unwrap(), recipe).unwrap();
+        let schema = Schema::from_summary(data.recipe(), &Summary::of(&data, data.rows())).unwrap();
+        let of = |rows: &[u32]| unit_classes(&data, rows, &schema).unwrap();
+        assert_eq!(of(data.rows()), [1, 0, 1, 0, MISSING_CLASS, MISSING_CLASS]);
+        assert_eq!(of(&[5, 1, 0]), [0, 1, 0], "of the rows that are sealed together");
+        assert_eq!(attributes(&data, data.rows(), &schema).unwrap().ids(), data.ids(data.rows()));
+    }
 }

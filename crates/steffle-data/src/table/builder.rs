@@ -43,12 +43,12 @@ impl Builder {
     }
 
     pub(super) fn push_number(&mut self, number: f64) -> Result<(), Misfit> {
-        if !number.is_finite() {
-            return Err(Misfit::NotFinite);
-        }
         match self {
-            Self::Numbers(numbers) => numbers.push(number),
+            // Among names a number is a name; a refusal would quote it, and it may be sensitive.
+            Self::Text(_) if number.is_nan() => self.push_missing(),
             Self::Text(column) => column.push_number(number),
+            Self::Numbers(_) if !number.is_finite() => return Err(Misfit::NotFinite),
+            Self::Numbers(numbers) => numbers.push(number),
         }
         Ok(())
     }

@@ -28,7 +28,15 @@ fn file<T: DataType>(field: &str, values: &[T::T], levels: Option<&[i16]>) -> Ve
 }
 
 fn read(bytes: Vec<u8>) -> Result<Column, Error> {
-    let all = Columns::All { text: Vec::new() };
+    read_all(bytes, Vec::new())
+}
+
+fn read_as_text(bytes: Vec<u8>) -> Result<Column, Error> {
+    read_all(bytes, vec!["v".to_owned()])
+}
+
+fn read_all(bytes: Vec<u8>, text: Vec<String>) -> Result<Column, Error> {
+    let all = Columns::All { text };
     let bytes = bytes::Bytes::from(bytes);
     let mut reader = ParquetReader::new("test".to_owned(), bytes, &all)?;
     Ok(reader.next_chunk(usize::MAX)?.columns()[0].clone())
@@ -42,7 +50,11 @@ fn numbers(bytes: Vec<u8>) -> Vec<f64> {
 }
 
 fn levels(bytes: Vec<u8>) -> Vec<String> {
-    match read(bytes).unwrap() {
+    levels_of(read(bytes).unwrap())
+}
+
+fn levels_of(column: Column) -> Vec<String> {
+    match column {
         Column::Text(text) => {
             (0..text.codes.len()).map(|row| text.level(row).unwrap_or("-").to_owned()).collect()
         }
@@ -85,6 +97,9 @@ fn values_that_are_no_numbers_are_refused_by_place() {
             read(file::<DoubleType>("required double v;", &[0.0, value], None)).unwrap_err();
         assert!(matches!(error, Error::NotFinite { row: 2, .. }), "{error}");
     }
+    // Where numbers are read as names, a sensitive value could be quoted: none is refused.
+    let bytes = file::<DoubleType>("required double v;", &[1.0, f64::NAN, f64::INFINITY], None);
+    assert_eq!(levels_of(read_as_text(bytes).unwrap()), ["1", "-", "inf"]);
     let bytes = ByteArray::from(vec![0xff, 0xfe]);
     let error = read(file::<ByteArrayType>("required binary v;", &[bytes], None)).unwrap_err();
     assert!(error.to_string().contains("UTF-8"), "{error}");
