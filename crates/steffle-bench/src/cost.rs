@@ -104,8 +104,7 @@ fn once(
         }
         Job::OneShot => {
             let terms = OneShotTerms::new(epsilon, delta)?;
-            federation.set_terms(|_| terms.terms());
-            federation.release_once(Pooling::Local)?;
+            federation.release_once(Pooling::Local, Some(&terms))?;
         }
         Job::Response => {
             let response = RandomisedResponse::new(epsilon, 2)?;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rand::Rng;
-use steffle::driver::{Agreement, Federation, Pooling};
+use steffle::driver::{Agreement, Federation, MemoryLedger, Pooling, RunKind};
 use steffle::fairness::Notion;
 use steffle::metrics::decide;
 use steffle::model::{ModelKind, Point};
@@ -100,6 +100,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
         objective: Arc::new(objective),
         seed: 0,
         noise: NoiseKind::Simulation,
+        kind: RunKind::default(),
     };
     let model = agreement.model.clone();
     let gap = |theta: &[f64]| {
@@ -116,15 +117,16 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let delta = (rows as f64).powi(-2).try_into()?;
 
     let terms = OneShotTerms::new(epsilon, delta)?;
-    federation.set_terms(|_| terms.terms());
     let clock = Clock::start();
-    let release = federation.release_once(Pooling::Local)?;
+    let release = federation.release_once(Pooling::Local, Some(&terms))?;
     let mut path = FairPath::new(&mut federation, objective, &public, 0.0, tolerance);
     let fair = path.solve(LAMBDA, go_on)?;
     let once = clock.cpu();
     let before = federation.estimate_gap(&release, &public.theta)?;
     let after = federation.estimate_gap_after(&release, &public.theta, &fair.theta)?;
 
+    // As if on other stores: the budget of these is spent.
+    federation.set_ledgers(MemoryLedger::default);
     let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
     let settings = Settings {
         lambda: LAMBDA,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use steffle::driver::{Agreement, Federation};
+use steffle::driver::{Agreement, Federation, RunKind};
 use steffle::fairness::Notion;
 use steffle::model::ModelKind;
 use steffle::noise::NoiseKind;
@@ -28,6 +28,7 @@ pub(crate) fn federation(
         objective: Arc::new(OBJECTIVE),
         seed: 0,
         noise,
+        kind: RunKind::default(),
     };
     Ok(Federation::of_silos(agreement, silos)?)
 }

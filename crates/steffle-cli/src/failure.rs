@@ -16,7 +16,6 @@ pub(crate) enum Status {
     /// Data, a configuration file or a run directory is wrong.
     Data = 3,
     /// A privacy budget does not allow it.
-    #[expect(dead_code, reason = "documented now, used by commands that spend a budget")]
     Budget = 4,
     /// An audit or a threshold failed.
     #[expect(dead_code, reason = "documented now, used by commands that audit")]
@@ -48,6 +47,11 @@ impl Failure {
 
     pub(crate) fn data(code: &str, message: impl Into<String>) -> Self {
         Self::new(Status::Data, code, message)
+    }
+
+    /// `code` with the leading `steffle::`, as the ledger names it.
+    pub(crate) fn budget(code: &str, message: impl Into<String>) -> Self {
+        Self::new(Status::Budget, code.strip_prefix("steffle::").unwrap_or(code), message)
     }
 
     pub(crate) fn bug(message: impl Into<String>) -> Self {

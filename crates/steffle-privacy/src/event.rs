@@ -41,7 +41,7 @@ pub enum Sampling {
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
     /// The attribute of one record is replaced, and its two possible contributions are +v and -v
-    /// around a centre that is public: two classes, no missing values, centred sums.
+    /// around a centre that is public: two classes, centred sums; a missing value adds 0, which lies between them.
     ReplaceCentred,
     /// The attribute of one record is replaced, whatever its contributions look like.
     Replace,

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use rand::Rng;
-use steffle::division::{Objective, ScoreTable};
-use steffle::driver::{Agreement, Federation};
+use steffle::division::{Objective, ScoreBounds, ScoreTable};
+use steffle::driver::{Agreement, Federation, RunKind};
 use steffle::model::{Classifier, ModelKind, Pass, head};
 use steffle::noise::NoiseKind;
 use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash};
@@ -38,6 +38,11 @@ impl Objective for GroupLosses {
 
     fn cell(&self, _label: u16, _stratum: u16) -> Option<usize> {
         Some(0)
+    }
+
+    /// A loss has no bound; parameters that make one larger than this are refused in private runs.
+    fn bounds(&self) -> ScoreBounds {
+        ScoreBounds { score: 1024.0, slope: 1.0 }
     }
 
     fn score(
@@ -158,8 +163,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         objective: Arc::new(GroupLosses { classes: 2 }),
         seed: 1,
         noise: NoiseKind::Simulation,
+        kind: RunKind::default(),
     };
     let mut federation = Federation::of_silos(agreement, vec![silo(1, 0)?, silo(1, 10_000)?])?;
+    federation.open_plainly()?;
     let zero = CellQuestion { combinations: vec![0.0; 4], quadratic: vec![0.0; 2] };
     let census = federation.round(
         0,

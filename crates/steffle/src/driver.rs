@@ -10,22 +10,40 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use steffle_privacy::Mu;
+pub use steffle_privacy::ledger::MemoryLedger;
 
-use crate::division::attributes::{Account, AttributesDivision, ClassRelease, Terms};
+use steffle_privacy::ledger::{
+    Accounts, CheckedOffer, Claim, Ledger, Offer, Receipt, Statement, statement,
+};
+use steffle_privacy::{Mu, PrivacyError};
+
+use crate::division::attributes::{
+    AttributesDivision, AttributesDivisionError, ClassRelease, Request, Terms, UnitList,
+};
 use crate::division::records::{Imputed, RecordsDivision, RecordsDivisionError, RowCap};
 use crate::division::{Objective, Silo, SiloError};
 use crate::model::Classifier;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::protocol::{
     Batch, Classes, CodecError, Decode, Envelope, Handover, ImputedQuestion, ImputedSums, Leg,
-    Part, PrivateSums, PublicSums, Question, RunId, SchemaHash, Units, open, seal,
+    Part, PrivateSums, PublicSums, Question, RunId, SchemaHash, open, seal,
 };
 use crate::record::{Attributes, Records};
 use crate::server::Aggregate;
 
 /// Below this many records in a round, handing silos to other threads costs more than it saves.
 const PARALLEL_FROM: usize = 8192;
+
+/// What a run says it is, to stores that decide whether to take part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunKind {
+    /// The method.
+    pub method: String,
+    /// Its mode.
+    pub mode: String,
+    /// The fairness notion.
+    pub notion: String,
+}
 
 /// What all nodes of a run agreed on.
 #[derive(Clone)]
@@ -42,6 +60,8 @@ pub struct Agreement {
     pub seed: u64,
     /// Where the noise comes from.
     pub noise: NoiseKind,
+    /// What the run is.
+    pub kind: RunKind,
 }
 
 /// Why a round failed.
@@ -62,6 +82,9 @@ pub enum DriverError {
     /// No secret noise.
     #[error("the operating system gives no random numbers, so there is no secret noise")]
     NoEntropy,
+    /// No noise gives what was asked for.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
     /// No silo.
     #[error("a federation needs at least one records silo and one attributes holder")]
     Empty,
@@ -90,6 +113,8 @@ pub struct Federation {
     agreement: Agreement,
     nodes: Nodes,
     sizes: Vec<usize>,
+    /// What the stores were offered last.
+    offer: Option<CheckedOffer>,
 }
 
 impl Federation {
@@ -109,7 +134,7 @@ impl Federation {
                 .map_err(|source| DriverError::Silo { silo: at, source })
         };
         let nodes = silos.into_iter().enumerate().map(silo).collect::<Result<_, _>>()?;
-        Ok(Self { nodes: Nodes::Silos(nodes), agreement, sizes })
+        Ok(Self { nodes: Nodes::Silos(nodes), agreement, sizes, offer: None })
     }
 
     /// Records silos and attributes holders with cuts of their own, matched by record id.
@@ -122,13 +147,15 @@ impl Federation {
             return Err(DriverError::Empty);
         }
         let sizes = records.iter().map(Records::len).collect();
+        let index = index(&records);
         let node = |(at, records)| {
             division(&agreement, at, records)
                 .map_err(|error| DriverError::Silo { silo: at, source: error.into() })
         };
         let records = records.into_iter().enumerate().map(node).collect::<Result<_, _>>()?;
-        let attributes = attributes.into_iter().map(AttributesDivision::by_id).collect();
-        Ok(Self { nodes: Nodes::Split { records, attributes }, agreement, sizes })
+        let holder = |attributes| AttributesDivision::by_id(attributes, index.clone());
+        let attributes = attributes.into_iter().map(holder).collect();
+        Ok(Self { nodes: Nodes::Split { records, attributes }, agreement, sizes, offer: None })
     }
 
     /// Records per records silo.
@@ -146,22 +173,93 @@ impl Federation {
         &self.agreement
     }
 
-    /// Sets the terms and the budget of every attributes division, given the number of units it
-    /// holds beside their records, if it does. (In a deployment each division sets its own.)
-    pub fn set_terms(&mut self, terms: impl Fn(Option<usize>) -> (Terms, Account)) {
-        let set = |node: &mut AttributesDivision, units| {
-            let (terms, account) = terms(units);
-            node.set_terms(terms, account);
+    /// An offer to the stores, checked.
+    pub fn offer(
+        &self,
+        claim: Claim,
+        epsilon: f64,
+        delta: f64,
+        rounds: u32,
+    ) -> Result<CheckedOffer, PrivacyError> {
+        let RunKind { method, mode, notion } = self.agreement.kind.clone();
+        let noise = self.agreement.noise;
+        Offer { method, mode, notion, rounds, epsilon, delta, claim, noise }.check()
+    }
+
+    /// Offers a run to every store: all accept, or the run does not begin. `terms` are the terms and
+    /// accounts of a division, given the number of units it holds beside their records, if it does.
+    /// (In a deployment each division has its own.)
+    pub fn open(
+        &mut self,
+        offer: CheckedOffer,
+        terms: impl Fn(Option<usize>) -> (Terms, Accounts),
+    ) -> Result<(), DriverError> {
+        self.offer = None;
+        let open = |at: usize, node: &mut AttributesDivision, units| {
+            let (terms, accounts) = terms(units);
+            let refused = node.open(&offer, terms, accounts).map_err(AttributesDivisionError::from);
+            refused.map_err(|error| DriverError::Silo { silo: at, source: error.into() })
         };
         match &mut self.nodes {
-            Nodes::Silos(silos) => silos.iter_mut().for_each(|silo| {
-                let units = silo.records().records().unit_count();
-                set(silo.attributes(), Some(units));
-            }),
-            Nodes::Split { attributes, .. } => {
-                attributes.iter_mut().for_each(|node| set(node, None));
+            Nodes::Silos(silos) => {
+                for (at, silo) in silos.iter_mut().enumerate() {
+                    let units = silo.records().records().unit_count();
+                    open(at, silo.attributes(), Some(units))?;
+                }
+            }
+            Nodes::Split { records, attributes } => {
+                for (at, node) in attributes.iter_mut().enumerate() {
+                    open(records.len() + at, node, None)?;
+                }
             }
         }
+        self.offer = Some(offer);
+        Ok(())
+    }
+
+    /// Offers a run that claims nothing: stores send what they are asked for as it is.
+    pub fn open_plainly(&mut self) -> Result<(), DriverError> {
+        let offer = self.offer(Claim::Nothing, 0.0, 0.0, 0)?;
+        self.open(offer, |_| (Terms::Open, Accounts::One))
+    }
+
+    /// Ends the run: what it never reserved goes back to the stores' budgets.
+    pub fn close(&mut self) -> Result<(), DriverError> {
+        let mut refused = Ok(());
+        let mut at = 0;
+        self.each_attributes(0, |node, _| {
+            if let (Err(error), true) = (node.close(), refused.is_ok()) {
+                let source = AttributesDivisionError::from(error).into();
+                refused = Err(DriverError::Silo { silo: at, source });
+            }
+            at += 1;
+        });
+        refused
+    }
+
+    /// What every store released in the run that is open.
+    pub fn receipts(&mut self) -> Vec<Vec<Receipt>> {
+        let mut receipts = Vec::new();
+        self.each_attributes(0, |node, _| receipts.push(node.receipts()));
+        receipts
+    }
+
+    /// What the run that is open may say about the privacy of every store, from what was released:
+    /// the weakest of what each may say. `None` where no run is open.
+    pub fn statement(&mut self) -> Option<Statement> {
+        let offer = self.offer.clone()?;
+        let each = self.receipts().into_iter().map(|receipts| statement(&offer, &receipts));
+        each.reduce(Statement::weaker)
+    }
+
+    /// Keeps the budget of every store in a ledger of its own.
+    pub fn set_ledgers<L: Ledger + 'static>(&mut self, mut ledger: impl FnMut() -> L) {
+        self.each_attributes(0, |node, _| node.set_ledger(Box::new(ledger())));
+    }
+
+    /// Whether the run that is open claims something: requests then have names.
+    fn claims(&self) -> bool {
+        self.offer.as_ref().is_some_and(|offer| offer.offer().claim != Claim::Nothing)
     }
 
     /// Changes the terms and keeps the budgets.
@@ -189,7 +287,7 @@ impl Federation {
     pub fn spent(&mut self) -> Option<Mu> {
         let mut spent: Option<Mu> = None;
         self.each_attributes(0, |node, _| {
-            if let Some(own) = node.account().spent()
+            if let Some(own) = node.spent()
                 && spent.is_none_or(|most| own.value() > most.value())
             {
                 spent = Some(own);
@@ -228,32 +326,35 @@ impl Federation {
 
     /// Both legs of a round.
     pub fn round(&mut self, round: u32, question: &Question) -> Result<Aggregate, DriverError> {
+        let claims = self.claims();
+        let courier = Courier { agreement: &self.agreement, round, claims };
         match &mut self.nodes {
-            Nodes::Silos(silos) => {
-                colocated_round(&self.agreement, &self.sizes, silos, round, question)
-            }
+            Nodes::Silos(silos) => colocated_round(&courier, &self.sizes, silos, question),
             Nodes::Split { records, attributes } => {
-                split_round(&self.agreement, &self.sizes, records, attributes, round, question)
+                split_round(&courier, &self.sizes, records, attributes, question)
             }
         }
     }
 
     /// Has every attributes division release the class of each record, once, and every records
     /// division take in the memberships of its own. Says where the noise came from; `None` is
-    /// none at all.
+    /// none at all. Opens a run of its own.
     pub fn impute(&mut self, release: ClassRelease) -> Result<Option<NoiseKind>, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0 };
+        match release {
+            ClassRelease::Revealed => self.open_plainly()?,
+            ClassRelease::Randomised(response) => {
+                let offer = self.offer(Claim::Pure, response.epsilon(), 0.0, 1)?;
+                self.open(offer, |_| (Terms::Open, Accounts::One))?;
+            }
+        }
+        let courier = Courier { agreement: &self.agreement, round: 0, claims: self.claims() };
         let classes = self.agreement.objective.classes();
-        let announce = |records: &Records| -> Result<Option<Units>, CodecError> {
-            let Some(units) = records.units() else { return Ok(None) };
-            let units = Units { ids: records.ids().to_vec(), units: units.to_vec() };
-            let bytes = seal(&courier.envelope(Leg::Attributes, Part::Handover), &units);
-            courier.read(Leg::Attributes, Part::Handover, &bytes).map(Some)
-        };
-        let release_one = |at: usize, division: &AttributesDivision, units: &[Units]| {
+        let request = Request::new(0, &[format!("{release:?}").as_bytes()]);
+        let release_one = |at: usize, division: &mut AttributesDivision| {
             let mut noise = source(courier.agreement, at, 0)?;
-            let reserved = division.price_classes(release).reserve();
-            let released = division.release_classes(reserved, units, &mut noise);
+            let released = division
+                .release_classes(release, request, &mut noise)
+                .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
             let bytes = courier.reply(Leg::Attributes, &released);
             let read: Classes = courier.read(Leg::Attributes, Part::Reply, &bytes)?;
             Ok::<_, DriverError>((released.noise_kind(), read))
@@ -267,21 +368,15 @@ impl Federation {
         match &mut self.nodes {
             Nodes::Silos(silos) => {
                 for (at, silo) in silos.iter_mut().enumerate() {
-                    let units: Vec<Units> =
-                        announce(silo.records().records())?.into_iter().collect();
-                    let (noise, released) = release_one(at, silo.attributes(), &units)?;
+                    let (noise, released) = release_one(at, silo.attributes())?;
                     take_in(at, silo.records(), std::slice::from_ref(&released))?;
                     kind = noise;
                 }
             }
             Nodes::Split { records, attributes } => {
-                let mut units = Vec::new();
-                for division in records.iter() {
-                    units.extend(announce(division.records())?);
-                }
                 let mut released = Vec::new();
-                for (at, division) in attributes.iter().enumerate() {
-                    let (noise, classes) = release_one(records.len() + at, division, &units)?;
+                for (at, division) in attributes.iter_mut().enumerate() {
+                    let (noise, classes) = release_one(records.len() + at, division)?;
                     released.push(classes);
                     kind = noise;
                 }
@@ -295,7 +390,7 @@ impl Federation {
 
     /// One exchange of an evaluation on imputed classes: the sums of all records divisions.
     pub fn ask_imputed(&mut self, question: &ImputedQuestion) -> Result<ImputedSums, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
         let envelope = courier.envelope(Leg::Records, Part::Question);
         let bytes = seal(&envelope, question);
         let answer = |(at, division): (usize, &mut RecordsDivision)| {
@@ -326,7 +421,7 @@ impl Federation {
             batch: Batch::All,
             loss: true,
         };
-        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
         let bytes = courier.question(Leg::Records, &question);
         let answer = |(at, division): (usize, &mut RecordsDivision)| {
             let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
@@ -349,12 +444,20 @@ impl Federation {
 struct Courier<'a> {
     agreement: &'a Agreement,
     round: u32,
+    /// Whether something is claimed about the replies.
+    claims: bool,
 }
 
 impl Courier<'_> {
     fn envelope(&self, leg: Leg, part: Part) -> Envelope {
         let Agreement { run, schema, .. } = *self.agreement;
         Envelope { run, schema, round: self.round, leg, part }
+    }
+
+    /// The name of a request. Where nothing is claimed nobody keeps replies, and a hash would take
+    /// longer than a small round.
+    fn request(&self, parts: &[&[u8]]) -> Request {
+        if self.claims { Request::new(self.round, parts) } else { Request::default() }
     }
 
     fn question(&self, leg: Leg, question: &Question) -> Vec<u8> {
@@ -393,6 +496,20 @@ fn node(at: usize) -> u64 {
     at as u64 + 1
 }
 
+/// The unit of every record of the universal index: the list that all holders agree on.
+fn index(silos: &[Records]) -> UnitList {
+    let mut first = 0;
+    let mut all = Vec::new();
+    for records in silos {
+        let unit = |(at, &id): (usize, &u64)| {
+            (id, first + records.units().map_or(at as u32, |units| units[at]))
+        };
+        all.extend(records.ids().iter().enumerate().map(unit));
+        first += records.unit_count() as u32;
+    }
+    UnitList::index(all)
+}
+
 /// Runs nodes, in parallel when the round is large, and keeps their order.
 fn in_order<N: Send, R: Send>(
     nodes: Vec<N>,
@@ -407,20 +524,20 @@ fn in_order<N: Send, R: Send>(
 }
 
 fn colocated_round(
-    agreement: &Agreement,
+    courier: &Courier<'_>,
     sizes: &[usize],
     silos: &mut [Silo],
-    round: u32,
     question: &Question,
 ) -> Result<Aggregate, DriverError> {
-    let courier = Courier { agreement, round };
+    let round = courier.round;
     // All silos get the same bytes, so that they are decoded once for all.
     let bytes = courier.question(Leg::Records, question);
     let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+    let request = courier.request(&[&bytes]);
     let answer = |(at, silo): (usize, &mut Silo)| {
-        let mut noise = source(agreement, at, round)?;
+        let mut noise = source(courier.agreement, at, round)?;
         let (public, private) = silo
-            .answer(&question, round, &mut noise)
+            .answer(&question, round, request, &mut noise)
             .map_err(|source| DriverError::Silo { silo: at, source })?;
         Ok((courier.reply(Leg::Records, &public), courier.reply(Leg::Attributes, &private)))
     };
@@ -441,14 +558,13 @@ fn colocated_round(
 }
 
 fn split_round(
-    agreement: &Agreement,
+    courier: &Courier<'_>,
     sizes: &[usize],
     records: &mut [RecordsDivision],
     attributes: &mut [AttributesDivision],
-    round: u32,
     question: &Question,
 ) -> Result<Aggregate, DriverError> {
-    let courier = Courier { agreement, round };
+    let round = courier.round;
     let largest = sizes.iter().copied().max().unwrap_or(1);
     let answer = |(at, division): (usize, &mut RecordsDivision)| {
         // An attributes reply mixes the records of all silos, so every silo must announce the
@@ -472,9 +588,11 @@ fn split_round(
     let replies = in_order(records.iter_mut().enumerate().collect(), all, answer)?;
     let bytes = courier.question(Leg::Attributes, question);
     let handovers: Vec<&[u8]> = replies.iter().map(|(_, handover)| &handover[..]).collect();
+    let parts: Vec<&[u8]> = [&bytes[..]].into_iter().chain(handovers.iter().copied()).collect();
+    let request = courier.request(&parts);
     let hold = |(at, division): (usize, &mut AttributesDivision)| {
         let at = sizes.len() + at;
-        attributes_leg(&courier, division, &bytes, &handovers, at)
+        attributes_leg(courier, division, &bytes, &handovers, request, at)
     };
     let sums = in_order(attributes.iter_mut().enumerate().collect(), all, hold)?;
 
@@ -498,6 +616,7 @@ fn attributes_leg(
     division: &mut AttributesDivision,
     question: &[u8],
     handovers: &[&[u8]],
+    request: Request,
     at: usize,
 ) -> Result<Vec<u8>, DriverError> {
     let question: Question = courier.read(Leg::Attributes, Part::Question, question)?;
@@ -507,7 +626,7 @@ fn attributes_leg(
         .collect::<Result<Vec<Handover>, CodecError>>()?;
     let mut noise = source(courier.agreement, at, courier.round)?;
     let released = division
-        .answer(&question, &handovers, &mut noise)
+        .answer(&question, &handovers, request, &mut noise)
         .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
     Ok(courier.reply(Leg::Attributes, &released))
 }

@@ -5,7 +5,7 @@ mod shrinkage;
 
 pub use improved::Improved;
 
-use crate::division::{Objective, ScoreTable};
+use crate::division::{Objective, ScoreBounds, ScoreTable};
 use crate::fairness::{ClassWeights, Dual, DualSet, Notion, divergence};
 use crate::model::{Classifier, Pass, head};
 use crate::protocol::{CellQuestion, Form};
@@ -43,6 +43,11 @@ impl Objective for SteffleObjective {
 
     fn cell(&self, label: u16, stratum: u16) -> Option<usize> {
         self.notion.cell(label, stratum)
+    }
+
+    /// Probabilities, and `tau F_u ([u = o] - F_o)`.
+    fn bounds(&self) -> ScoreBounds {
+        ScoreBounds { score: 1.0, slope: self.sharpness.abs() / 4.0 }
     }
 
     fn score(

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::driver::{Agreement, Federation};
+use crate::driver::{Agreement, Federation, RunKind};
 use crate::fairness::Notion;
 use crate::model::{ModelError, ModelKind};
 use crate::noise::NoiseKind;
@@ -125,6 +125,7 @@ impl Instance {
             objective: Arc::new(objective),
             seed,
             noise: NoiseKind::Simulation,
+            kind: RunKind::default(),
         };
         let nodes = (0..silos).map(|silo| generate(layout, records, seed, silo as u64));
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;

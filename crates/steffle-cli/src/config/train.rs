@@ -11,7 +11,7 @@ use steffle::fairness::NotionName;
 use steffle::model::ModelKind;
 use steffle::noise::NoiseKind;
 use steffle::server::{Output, Rates};
-use steffle::train::{Exact, OneShotTerms, Paper, Sampled, Server, Settings};
+use steffle::train::{Exact, OneShotTerms, Paper, Server, Settings};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{
@@ -419,9 +419,7 @@ impl Privacy {
                 match mode {
                     // With two classes the centred pair covers a missing value as well: it
                     // contributes 0, between the +v and -v of the two.
-                    Mode::Poisson => {
-                        steffle::train::Mode::Poisson(Sampled { exact, complete: true })
-                    }
+                    Mode::Poisson => steffle::train::Mode::Poisson(exact),
                     _ => steffle::train::Mode::Exact(exact),
                 }
             }

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::harness::Place;
+use crate::harness::{Place, pairs};
 
 /// z 2, 256 of 7500 records by Poisson sampling, 1200 rounds: a row of the vectors that
 /// `crates/steffle-privacy/tests/vectors.json` takes from other libraries.
@@ -204,5 +204,37 @@ fn help_tells_how_other_libraries_count() {
     let help = Place::new("privacy-help").run(&["privacy", "account", "--help"]).stdout;
     for part in ["a factor of 2", "dp_accounting", "Opacus", "full replacement distance"] {
         assert!(help.contains(part), "{part}");
+    }
+}
+
+/// What a run says about privacy follows from what was released, what its dry run says from the
+/// offer: they agree, whatever the method and the noise.
+#[test]
+fn a_dry_run_says_of_privacy_what_the_run_says() {
+    let place = Place::new("privacy-dry-and-real");
+    let data = place.write("people.csv", pairs(0..300));
+    let data = data.to_str().unwrap();
+    let common = ["--data", data, "--label", "label", "--sensitive", "group", "--seed", "1"];
+    for flags in [
+        "--epsilon 2 --classes a,b",
+        "--epsilon 2 --classes a,b --noise secure",
+        "--epsilon 2 --classes a,b --batch 30 --accounting round",
+        "--mode poisson --batch 40 --rounds 3 --epsilon 4 --classes a,b",
+        "--method one-shot --epsilon 1 --classes a,b --noise secure",
+        "--method randomised-response --epsilon 1 --classes a,b",
+        "--mode paper --epsilon 3 --batch 32 --epochs 2",
+        "--mode none --rounds 3",
+        "--method fermi",
+        "--method erm",
+    ] {
+        let typed: Vec<&str> = ["train"].into_iter().chain(common).chain(words(flags)).collect();
+        let plan = place.json(&[&typed[..], &["--dry-run"]].concat());
+        let run = place.json(&[&typed[..], &["--out", "run", "--force"]].concat());
+        assert_eq!(plan["privacy"], run["privacy"], "{flags}");
+        let secure = flags.contains("secure");
+        let expected = if secure { "private" } else { "simulation" };
+        let claims = run["privacy"]["holds"] == true;
+        assert!(!claims || run["privacy"]["kind"] == expected, "{flags}");
+        assert_eq!(claims, flags.contains("--classes"), "{flags}");
     }
 }

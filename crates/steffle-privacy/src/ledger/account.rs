@@ -89,28 +89,23 @@ impl Account {
                     }
                     _ => return Err(Refusal::Kind),
                 };
-                let cost = |unit: usize| match &entry.charge {
-                    Charge::Units(costs) => costs.get(unit).copied().unwrap_or(squared),
-                    Charge::All | Charge::Block { .. } => squared,
-                };
-                let first = at.start;
                 let chosen = spent.get_mut(at).ok_or(Refusal::Kind)?;
-                for (unit, spent) in chosen.iter().enumerate() {
-                    let asked = cost(first + unit);
-                    if sum_up(*spent, asked) > *share {
-                        return Err(Refusal::Budget {
-                            pot: Pot::GaussianGrant,
-                            spent: spent.sqrt(),
-                            asked: asked.sqrt(),
-                            left: difference_down(*share, *spent).max(0.0).sqrt(),
-                            epsilon: made_for.0,
-                            delta: made_for.1,
-                        });
-                    }
+                let refused = |spent: f64, asked: f64| Refusal::Budget {
+                    pot: Pot::GaussianGrant,
+                    spent: spent.sqrt(),
+                    asked: asked.sqrt(),
+                    left: difference_down(*share, spent).max(0.0).sqrt(),
+                    epsilon: made_for.0,
+                    delta: made_for.1,
+                };
+                if let Charge::Units(costs) = &entry.charge {
+                    return pay_each(chosen, costs, *share, refused);
                 }
-                for (unit, spent) in chosen.iter_mut().enumerate() {
-                    *spent = sum_up(*spent, cost(first + unit));
+                let over = |spent: &&f64| sum_up(**spent, squared) > *share;
+                if let Some(&spent) = chosen.iter().find(over) {
+                    return Err(refused(spent, squared));
                 }
+                chosen.iter_mut().for_each(|spent| *spent = sum_up(*spent, squared));
                 Ok(())
             }
             (Self::Sampled { largest, rounds, paid, made_for }, Cost::Planned { squared, .. }) => {
@@ -156,7 +151,7 @@ impl Account {
         match self {
             Self::Gaussian { share, accounts: Accounts::Units(_), spent, .. } => {
                 // Nobody can pay a cost that is no number.
-                let can_pay = |spent: &f64| sum_up(*spent, squared) <= *share;
+                let can_pay = |spent: &f64| total_up(*spent, squared) <= *share;
                 Some(spent.iter().map(|spent| !can_pay(spent)).collect())
             }
             _ => None,
@@ -177,4 +172,28 @@ impl Account {
         let mu = if dearest == 0.0 { 0.0 } else { dearest.sqrt().next_up() };
         Mu::try_from(mu).ok()
     }
+}
+
+/// Every unit pays its own cost, or none does. Stores have millions of units and this is done every
+/// round, so all are looked at, several at a time, where a search would look at each.
+fn pay_each(
+    spent: &mut [f64],
+    costs: &[f64],
+    share: f64,
+    refused: impl Fn(f64, f64) -> Refusal,
+) -> Result<(), Refusal> {
+    let pairs = || spent.iter().zip(costs);
+    let fits = |(spent, cost): (&f64, &f64)| total_up(*spent, *cost) <= share;
+    if pairs().map(|pair| u64::from(fits(pair))).sum::<u64>() != spent.len() as u64 {
+        let over = pairs().find(|&pair| !fits(pair)).unwrap_or((&0.0, &0.0));
+        return Err(refused(*over.0, *over.1));
+    }
+    spent.iter_mut().zip(costs).for_each(|(spent, cost)| *spent = total_up(*spent, *cost));
+    Ok(())
+}
+
+/// A sum of non-negative numbers, at least the exact one: a normal number times `1 + 2^-52` is at
+/// least its successor, and a subnormal sum is exact.
+fn total_up(spent: f64, cost: f64) -> f64 {
+    (spent + cost) * (1.0 + f64::EPSILON)
 }

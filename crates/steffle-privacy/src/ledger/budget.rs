@@ -58,6 +58,9 @@ pub struct Policy {
     pub modes: Vec<String>,
     /// Names of notions.
     pub notions: Vec<String>,
+    /// Whether runs with seeded noise or without any may read it: for made-up people only.
+    #[serde(default)]
+    pub simulations: bool,
 }
 
 /// What may ever be spent from each pot, and what the Gaussian one was made for.

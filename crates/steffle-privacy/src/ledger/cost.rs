@@ -166,7 +166,11 @@ impl Charge {
     pub(super) fn valid(&self, dearest: f64) -> bool {
         match self {
             Self::All | Self::Block { .. } => true,
-            Self::Units(costs) => costs.iter().all(|&cost| valid(cost) && cost <= dearest),
+            // Counted, several at a time; false of what is not a number.
+            Self::Units(costs) => {
+                let within = |cost: &f64| u64::from(*cost >= 0.0 && *cost <= dearest);
+                costs.iter().map(within).sum::<u64>() == costs.len() as u64
+            }
         }
     }
 }

@@ -43,10 +43,12 @@ struct Grant {
 }
 
 impl MemoryLedger {
-    /// A store whose operator has set its budget. Refuses a policy that makes no promise.
+    /// A store whose operator has set its budget. Refuses a policy that makes no promise. Unless the
+    /// policy allows simulations, the store is [`private_only`](Self::private_only): a budget would
+    /// be worth nothing beside an offer that claims nothing.
     pub fn with_policy(policy: Policy) -> Result<Self, PrivacyError> {
-        let pots = Some(Pots::of(&policy)?);
-        Ok(Self { policy: Some(policy), pots, ..Self::default() })
+        let (pots, promised) = (Some(Pots::of(&policy)?), !policy.simulations);
+        Ok(Self { policy: Some(policy), pots, promised, ..Self::default() })
     }
 
     /// A store of real people from its first day: it never accepts seeded noise, nor a run that

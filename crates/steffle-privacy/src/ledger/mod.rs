@@ -67,7 +67,7 @@ use crate::quantity::Mu;
 /// (`budget.rs`). Slack and numbers of integer noise stay, over the store's life, within what every
 /// share has taken off ([`crate::discrete`]). A store that has promised privacy releases nothing
 /// with seeded or no noise, and one that has released such a thing promises nothing.
-pub trait Ledger: Send {
+pub trait Ledger: Send + Sync {
     /// The bytes of a committed reply, to be sent again at no cost.
     fn stored(&self, request: &[u8; 32]) -> Option<&[u8]>;
 

@@ -8,7 +8,7 @@ use super::offer::{CheckedOffer, Share};
 use crate::rounding::sum_up;
 
 /// How far a statement goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatementKind {
     /// Nothing is promised.
@@ -36,6 +36,25 @@ pub struct Statement {
     pub spent_mu: Option<f64>,
     /// How many replies were sent.
     pub replies: u64,
+}
+
+impl Statement {
+    /// What may be said of two stores together: no more than of either.
+    #[must_use]
+    pub fn weaker(self, other: Self) -> Self {
+        let larger = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            kind: self.kind.min(other.kind),
+            epsilon: larger(self.epsilon, other.epsilon),
+            delta: larger(self.delta, other.delta),
+            holds: self.holds && other.holds,
+            spent_mu: larger(self.spent_mu, other.spent_mu),
+            replies: self.replies.max(other.replies),
+        }
+    }
 }
 
 /// The statement of the grant of `offer` with these receipts; without receipts, what a run under the

@@ -39,6 +39,7 @@ pub(super) fn house_of<const D: usize>(people: &[([f32; D], u16, u16)]) -> Feder
         objective: Arc::new(OBJECTIVE),
         seed: 5,
         noise: NoiseKind::Simulation,
+        kind: crate::driver::RunKind::default(),
     };
     let silo = (records, Attributes::new(ids, classes, 2).unwrap());
     Federation::of_silos(agreement, vec![silo]).unwrap()

@@ -10,8 +10,9 @@ pub const NO_CELL: u16 = u16::MAX;
 pub enum Who<'a> {
     /// Positions in the store: both divisions of one silo keep their records in the same order.
     Positions(&'a [u32]),
-    /// Universal record ids, some of which the receiver may not hold.
-    Ids(&'a [u64]),
+    /// Universal record ids, some of which the receiver may not hold, and how many were announced
+    /// before them.
+    Ids(&'a [u64], usize),
 }
 
 /// What each record of a chunk would contribute under each class, in factored form.

@@ -7,15 +7,13 @@
 pub mod attributes;
 mod banks;
 mod candidates;
-mod distances;
 mod objective;
 pub mod records;
 mod silo;
 pub(crate) mod sweep;
 
 pub use candidates::{Candidates, NO_CELL, Who};
-pub use distances::{Distances, table_factor};
-pub use objective::{Objective, ScoreTable};
+pub use objective::{Objective, ScoreBounds, ScoreTable};
 pub use silo::{Silo, SiloError};
 
 #[cfg(test)]

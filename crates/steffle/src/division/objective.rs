@@ -11,6 +11,15 @@ pub struct ScoreTable {
     pub slopes: Vec<f64>,
 }
 
+/// How large scores can be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScoreBounds {
+    /// No score is larger: a power of two.
+    pub score: f64,
+    /// No slope of a score in a logit is larger.
+    pub slope: f64,
+}
+
 /// The silo's side of Algorithm 2, for problems of the form
 /// `f(theta, w; z) = public(theta, w; x, y) + 2 <C_s(w), phi(theta; x, y)> - <q(w), phi>`.
 ///
@@ -29,6 +38,10 @@ pub trait Objective: Send + Sync {
 
     /// The cell of a record, if it is in one: a function of public columns.
     fn cell(&self, label: u16, stratum: u16) -> Option<usize>;
+
+    /// How large its scores and slopes can be. A private message is refused where a score exceeds
+    /// them, whatever `s` is.
+    fn bounds(&self) -> ScoreBounds;
 
     /// Fills `scores` for the records of `pass`, whose labels are `labels`. It may take the
     /// probabilities for itself: nobody reads them again.

@@ -1,13 +1,15 @@
 //! A silo with both divisions under one roof (centralisations 1 and 2).
 
+use steffle_privacy::ledger::Charge;
+
 use super::attributes::{
-    Announced, AttributesDivision, AttributesDivisionError, Charged, Combinations, Refusal,
-    Released, Selection, Terms, Unreleased,
+    About, AttributesDivision, AttributesDivisionError, Measured, Price, Released, Request,
+    Reserved, Selection, Sums, SumsChunk, Unreleased,
 };
 use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError};
 use crate::noise::NoiseSource;
 use crate::one_shot::OneShotError;
-use crate::protocol::{Batch, PrivateSums, PublicSums, Question};
+use crate::protocol::{Batch, PublicSums, Question};
 use crate::record::Attributes;
 
 /// Why a silo refuses.
@@ -35,7 +37,7 @@ pub struct Silo {
 
 /// The private sums of a part of the batch, and room to select them in.
 struct Selected {
-    sums: Unreleased,
+    sums: Unreleased<Sums>,
     selection: Box<Selection>,
 }
 
@@ -48,7 +50,8 @@ impl MergeOther for Selected {
 impl Silo {
     /// Puts the divisions together; refuses when they hold different records.
     pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
-        let attributes = AttributesDivision::beside(attributes, records.records().ids())?;
+        let (ids, units) = (records.records().ids(), records.records().units());
+        let attributes = AttributesDivision::beside(attributes, ids, units)?;
         Ok(Self { records, attributes, selection: None })
     }
 
@@ -79,56 +82,85 @@ impl Silo {
         &mut self,
         question: &Question,
         round: u32,
+        request: Request,
         noise: &mut impl NoiseSource,
-    ) -> Result<(PublicSums, Released<PrivateSums>), SiloError> {
+    ) -> Result<(PublicSums, Released<Sums>), SiloError> {
         self.records.check(question).map_err(RecordsDivisionError::from)?;
-        let announced = self.records.batch_len(question.batch, round);
-        // Secret coins and accounts of single units are about all records, in their order.
-        if question.batch != Batch::All && self.attributes.needs_all() {
-            return Err(AttributesDivisionError::from(Refusal::Kind).into());
+        if let Some(stored) = self.attributes.store().stored(&request) {
+            return Ok((self.records.answer(question, round)?, stored));
         }
-        let mut distances = match self.attributes.terms() {
-            Terms::Exact(_) | Terms::Poisson { .. } => Some(self.records.measure(question, round)?),
-            Terms::Open | Terms::OfMean(_) => None,
-        };
-        if let (Some(distances), Some(retired)) = (&mut distances, self.attributes.retired()) {
-            distances.leave_out(&retired);
-        }
-        let (classes, parameters) = (self.attributes.classes(), question.theta.len());
-        let about = Announced::new(announced, distances.as_ref(), question, classes, parameters);
-        let price = self.attributes.price(&about).map_err(AttributesDivisionError::from)?;
-        let units = self.records.records().units();
-        let charged = match question.batch {
-            Batch::Block(count) => {
-                Charged::Block { of: count, at: Batches::block_of(count, round) }
-            }
-            Batch::All | Batch::Mini(_) => Charged::All,
-        };
-        let reserved = self
-            .attributes
-            .reserve(price, &about, charged, units, noise)
-            .map_err(AttributesDivisionError::from)?;
-        let attributes = &self.attributes;
-        let blocks = self.records.model().blocks().to_vec();
-        let objective = self.records.objective();
-        let combinations = Combinations::new(question, objective.classes(), objective.columns());
-        let selected = |selection: Box<Selection>| Selected {
-            sums: attributes.open(&reserved, question, &blocks),
-            selection,
-        };
-        let first = selected(self.selection.take().unwrap_or_default());
+        let price = self.price(question, round, request)?;
+        self.answer_paid(question, round, price, noise)
+    }
+
+    /// Pays a price and answers the question that it is of.
+    pub(super) fn answer_paid(
+        &mut self,
+        question: &Question,
+        round: u32,
+        price: Price<Sums>,
+        noise: &mut impl NoiseSource,
+    ) -> Result<(PublicSums, Released<Sums>), SiloError> {
+        let reserved =
+            price.reserve(self.attributes.store(), noise).map_err(AttributesDivisionError::from)?;
+        let (public, sums) = self.sum(question, round, &reserved);
+        Ok((public, self.attributes.store().release(reserved, sums)?))
+    }
+
+    /// The sums that a paid price opens.
+    pub(super) fn sum(
+        &mut self,
+        question: &Question,
+        round: u32,
+        reserved: &Reserved<Sums>,
+    ) -> (PublicSums, Unreleased<Sums>) {
+        let empty = || Unreleased::<Sums>::empty(reserved);
+        let store = &*self.attributes.store();
+        let room = self.selection.take().unwrap_or_default();
         let (public, selected) = self.records.pass(
             question,
             round,
-            first,
-            || selected(Box::default()),
+            Selected { sums: empty(), selection: room },
+            || Selected { sums: empty(), selection: Box::default() },
             |selected, candidates, pending| {
                 let Selected { sums, selection } = selected;
-                attributes.add(&reserved, &combinations, candidates, sums, selection, pending);
+                store.add(reserved, SumsChunk { candidates, pending, room: selection }, sums);
             },
         );
         self.selection = Some(selected.selection);
-        let whitening = self.records.whitening();
-        Ok((public, selected.sums.release(reserved, classes, whitening)))
+        (public, selected.sums)
+    }
+
+    /// What a reply costs: a pass over the batch where that depends on it. Reads no `s`.
+    pub(super) fn price(
+        &mut self,
+        question: &Question,
+        round: u32,
+        request: Request,
+    ) -> Result<Price<Sums>, SiloError> {
+        self.records.cap_round(question, round)?;
+        let blocks = self.records.model().blocks().to_vec();
+        let records = &self.records;
+        let asked = self
+            .attributes
+            .asked(question, &blocks, |centred| records.sizes(question, centred))
+            .map_err(AttributesDivisionError::from)?;
+        let measured = if self.attributes.measures() {
+            self.records.measure(question, round, &asked)
+        } else {
+            Measured::default()
+        };
+        let charge = match question.batch {
+            Batch::Block(of) => Charge::Block { of, at: Batches::block_of(of, round) as u32 },
+            Batch::All | Batch::Mini(_) => Charge::All,
+        };
+        let about = About {
+            blocks: &blocks,
+            records: self.records.batch_len(question.batch, round),
+            charge,
+            whitening: self.records.whitening().cloned(),
+            request,
+        };
+        Ok(self.attributes.price_positions(question, asked, &measured, about)?)
     }
 }

@@ -1,14 +1,21 @@
 //! A one-shot release over all nodes: what each sends, and what each silo makes of it.
 
 use super::{Courier, DriverError, Federation, Nodes, in_order, source};
-use crate::division::attributes::{AttributesDivision, AttributesDivisionError, Released};
+use steffle_privacy::ledger::{Accounts, Claim};
+
+use crate::division::attributes::{
+    Asking, AttributesDivision, AttributesDivisionError, FeatureMessage, Released, Request, Terms,
+};
 use crate::division::records::{Imputed, RecordsDivision};
 use crate::division::{Silo, SiloError, Who};
 use crate::linear::Features;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::one_shot::decode::{Message, Moments, Rule, decode, linear, straight_memberships};
 use crate::one_shot::{Capped, OneShotError, fits, mean_gram, rare_column};
-use crate::protocol::{Agreed, FeatureRows, FeatureSums, Leg, Part, PooledSums, seal};
+use crate::protocol::{
+    Agreed, Encode, FeatureReply, FeatureRows, FeatureSums, Leg, Part, PooledSums, Writer, seal,
+};
+use crate::train::OneShotTerms;
 
 /// What silos share for a one-shot release beside their noisy sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,10 +83,22 @@ impl OneShot {
 
 impl Federation {
     /// Has every attributes division release the sums of its records' features by class, once,
-    /// under its own terms; every records division then takes in the memberships that its
-    /// release gives. Refuses features that cannot be whitened, pooling that would show a record,
-    /// and what an account does not cover.
-    pub fn release_once(&mut self, pooling: Pooling) -> Result<OneShot, DriverError> {
+    /// under `terms` or, where there are none, as they are; every records division then takes in the
+    /// memberships that its release gives. Opens a run of its own. Refuses features that cannot be
+    /// whitened, pooling that would show a record, and what a store does not accept.
+    pub fn release_once(
+        &mut self,
+        pooling: Pooling,
+        terms: Option<&OneShotTerms>,
+    ) -> Result<OneShot, DriverError> {
+        match terms {
+            None => self.open_plainly()?,
+            Some(terms) => {
+                let (epsilon, delta) = (terms.epsilon().value(), terms.delta().value());
+                let offer = self.offer(Claim::Gaussian, epsilon, delta, 1)?;
+                self.open(offer, |_| (Terms::Exact(terms.share()), Accounts::One))?;
+            }
+        }
         let agreed = match pooling {
             Pooling::Local => None,
             Pooling::Pooled { secure_aggregation } => Some(self.agree(secure_aggregation)?),
@@ -94,7 +113,7 @@ impl Federation {
 
     /// The Gram matrix and cap of all silos together.
     fn agree(&mut self, secure_aggregation: bool) -> Result<Agreed, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
         let all = self.sizes.iter().sum();
         let gram = |(at, division): (usize, &mut RecordsDivision)| {
             let features = features(division).map_err(|error| one_shot(at, error))?;
@@ -129,17 +148,20 @@ impl Federation {
         &mut self,
         agreed: Option<&Agreed>,
     ) -> Result<(Vec<FeatureSums>, Option<NoiseKind>), DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let courier = Courier { agreement: &self.agreement, round: 0, claims: self.claims() };
         let all = self.sizes.iter().sum();
         match &mut self.nodes {
             Nodes::Silos(silos) => {
+                // A silo's features, matrix and cap are its own, or agreed on.
+                let request = courier.request(&[&courier.agreement.schema.0, &encoded(agreed)]);
                 let release = |(at, silo): (usize, &mut Silo)| {
                     let (records, attributes) = silo.divisions();
                     let capped = capped(records, agreed).map_err(|error| one_shot(at, error))?;
                     let positions: Vec<u32> = (0..records.records().len() as u32).collect();
                     let who = Who::Positions(&positions);
+                    let mut noise = source(courier.agreement, at, 0)?;
                     let released = attributes
-                        .release_features(&[(&capped, who)], &mut source(courier.agreement, at, 0)?)
+                        .release_features(&[(&capped, who)], request, &mut noise)
                         .map_err(|error| refused(at, error))?;
                     sent(&courier, &released)
                 };
@@ -156,22 +178,23 @@ impl Federation {
                     })
                     .collect();
                 let silos = records.len();
-                let answer = |(at, holder): (usize, &mut AttributesDivision)| {
-                    let at = silos + at;
-                    let mut noise = source(courier.agreement, at, 0)?;
-                    let rows = rows
-                        .iter()
-                        .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
-                        .collect::<Result<Vec<FeatureRows>, _>>()?;
-                    let released =
-                        answer_features(holder, &rows, &mut noise).map_err(
-                            |error| match error {
+                let parts: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+                let request = courier.request(&parts);
+                let answer =
+                    |(at, holder): (usize, &mut AttributesDivision)| {
+                        let at = silos + at;
+                        let mut noise = source(courier.agreement, at, 0)?;
+                        let rows = rows
+                            .iter()
+                            .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
+                            .collect::<Result<Vec<FeatureRows>, _>>()?;
+                        let released = answer_features(holder, &rows, request, &mut noise)
+                            .map_err(|error| match error {
                                 HolderError::OneShot(error) => one_shot(at, error),
                                 HolderError::Refused(error) => refused(at, error),
-                            },
-                        )?;
-                    sent(&courier, &released)
-                };
+                            })?;
+                        sent(&courier, &released)
+                    };
                 let holders = attributes.iter_mut().enumerate().collect();
                 let replies = in_order(holders, all, answer)?;
                 let kind = replies.first().and_then(|(_, kind)| *kind);
@@ -213,7 +236,7 @@ impl Federation {
         sums: &[FeatureSums],
         agreed: &Agreed,
     ) -> Result<Parts, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0 };
+        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
         let all = self.sizes.iter().sum();
         let classes = self.agreement.objective.classes();
         let send = |(at, division): (usize, &mut RecordsDivision)| {
@@ -280,7 +303,6 @@ fn feature_rows(division: &RecordsDivision, agreed: Option<&Agreed>) -> FeatureR
         rows: records.rows().clone(),
         cells: division.objective().cells() as u16,
         cell_of: division.cells().to_vec(),
-        units: records.units().map(<[u32]>::to_vec).unwrap_or_default(),
         agreed: agreed.cloned(),
     }
 }
@@ -295,37 +317,37 @@ enum HolderError {
 fn answer_features(
     holder: &mut AttributesDivision,
     rows: &[FeatureRows],
+    request: Request,
     noise: &mut NodeNoise,
-) -> Result<Vec<Released<FeatureSums>>, HolderError> {
-    let mut ids: Vec<u64> = rows.iter().flat_map(|rows| rows.ids.iter().copied()).collect();
-    ids.sort_unstable();
-    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-        let twice = AttributesDivisionError::Handover("a record id was announced twice");
-        return Err(HolderError::Refused(twice));
-    }
+) -> Result<Released<FeatureMessage>, HolderError> {
     let capped = rows
         .iter()
         .map(|silo| {
             let features = Features::by_cell(&silo.rows, &silo.cell_of, usize::from(silo.cells));
-            cap(features, silo.units(), silo.agreed.as_ref())
+            let units = holder.units_of(&silo.ids).map_err(HolderError::Refused)?;
+            cap(features, units.as_deref(), silo.agreed.as_ref()).map_err(HolderError::OneShot)
         })
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(HolderError::OneShot)?;
-    let silos: Vec<(&Capped<'_>, Who<'_>)> =
-        capped.iter().zip(rows).map(|(capped, rows)| (capped, Who::Ids(&rows.ids))).collect();
-    holder.release_features(&silos, noise).map_err(HolderError::Refused)
+        .collect::<Result<Vec<_>, _>>()?;
+    let silos: Vec<Asking<'_>> =
+        capped.iter().zip(rows).map(|(capped, rows)| (capped, Who::Ids(&rows.ids, 0))).collect();
+    holder.release_features(&silos, request, noise).map_err(HolderError::Refused)
 }
 
 /// What arrives of released sums.
 fn sent(
     courier: &Courier<'_>,
-    released: &[Released<FeatureSums>],
+    released: &Released<FeatureMessage>,
 ) -> Result<(Vec<FeatureSums>, Option<NoiseKind>), DriverError> {
-    let kind = released.first().and_then(Released::noise_kind);
-    let read = |released: &Released<FeatureSums>| {
-        courier.read(Leg::Attributes, Part::Reply, &courier.reply(Leg::Attributes, released))
-    };
-    Ok((released.iter().map(read).collect::<Result<_, _>>()?, kind))
+    let bytes = courier.reply(Leg::Attributes, released);
+    let reply: FeatureReply = courier.read(Leg::Attributes, Part::Reply, &bytes)?;
+    Ok((reply.silos, released.noise_kind()))
+}
+
+/// What was agreed on, as bytes.
+fn encoded(agreed: Option<&Agreed>) -> Vec<u8> {
+    let mut writer = Writer::default();
+    agreed.iter().for_each(|agreed| agreed.encode(&mut writer));
+    writer.finish()
 }
 
 fn add_up(courier: &Courier<'_>, replies: &[Vec<u8>]) -> Result<PooledSums, DriverError> {

@@ -23,6 +23,11 @@ pub enum WhiteningError {
     /// The Gram matrix is not one, or not finite.
     #[error("the Gram matrix of the features cannot be factored: {0}")]
     NotPositive(#[from] NotPositive),
+    /// Entries of the inverse factor, or lengths, that integers cannot hold.
+    #[error(
+        "the Gram matrix of the features is too far from one: its inverse has entries that are not finite"
+    )]
+    Range,
     /// More features than a matrix is made for.
     #[error(
         "{size} features make a matrix of {size} x {size} numbers; allowed are {most} features \
@@ -70,6 +75,11 @@ impl Whitening {
         let scale = columns.iter().fold(0.0, |most: f64, entry| most.max(entry.abs()));
         let grid = (scale.log2().floor() - f64::from(BITS)).exp2();
         columns.iter_mut().for_each(|entry| *entry = (*entry / grid).round_ties_even());
+        // Also false of what is not a number: whoever sent the matrix gets no row that hides.
+        let most = f64::from(BITS + 1).exp2();
+        if !(grid.is_normal() && columns.iter().all(|entry| entry.abs() <= most)) {
+            return Err(WhiteningError::Range);
+        }
         for j in 0..size {
             // A column that rounds to nothing would lose its feature.
             let pivot = &mut columns[j * size + j];
@@ -104,12 +114,11 @@ impl Whitening {
         }
     }
 
-    /// `B v` in integers; `None` where it does not fit.
-    pub fn whiten_exactly(&self, v: &[i128]) -> Option<Vec<i128>> {
-        let term = |sum: i128, (&b, &v): (&i64, &i128)| {
-            i128::from(b).checked_mul(v).and_then(|term| sum.checked_add(term))
-        };
-        self.integer_rows().map(|row| row.iter().zip(v).try_fold(0, term)).collect()
+    /// `B v` in integers, for sums of up to 2^53: with entries of up to 2^21 and at most 4096 of
+    /// them it stays below 2^87.
+    pub fn whiten_exactly(&self, v: &[i128]) -> Vec<i128> {
+        let dot = |row: &[i64]| row.iter().zip(v).map(|(&b, v)| i128::from(b) * v).sum();
+        self.integer_rows().map(dot).collect()
     }
 
     /// `v <- B^-1 v`: turns a released message back into a sum of features.
@@ -132,6 +141,7 @@ impl Whitening {
     }
 
     /// An upper bound of `|B f_i|` for every record, rounding included; 0 for a record in no cell.
+    /// Refuses bounds that are not finite.
     ///
     /// # Claim
     /// Every entry is at least the real number `|B f_i|`, and exceeds it by rounding only.
@@ -148,7 +158,7 @@ impl Whitening {
     /// factor 2 covers the higher orders and the rounding of `S` itself (`p <= 4096`, `m <= 2^20`
     /// keep `(p + m^2 + 64) u` below 1/4 of it), and the last factor the square root's.
     /// Test: `lengths_are_upper_bounds_of_exact_lengths`.
-    pub fn lengths(&self, features: &Features<'_>) -> Vec<f64> {
+    pub fn lengths(&self, features: &Features<'_>) -> Result<Vec<f64>, WhiteningError> {
         let mut lengths = vec![0.0; features.len()];
         for cell in 0..features.cells() {
             let form = CellForm::new(self, features.width(), cell);
@@ -161,7 +171,8 @@ impl Whitening {
                 lengths[record as usize] = length;
             }
         }
-        lengths
+        let finite = lengths.iter().all(|length: &f64| length.is_finite());
+        if finite { Ok(lengths) } else { Err(WhiteningError::Range) }
     }
 
     fn integer_row(&self, i: usize) -> &[i64] {
@@ -220,7 +231,10 @@ impl CellForm {
             let (squared, size) = (squares[at] + squared, sizes[at] + size);
             let count = (numeric + levels) as f64;
             let roundoff = self.roundoff + 2.0 * count * count * ROUNDOFF;
-            (squared + roundoff * size * size).max(0.0).sqrt() * (1.0 + 4.0 * f64::EPSILON)
+            let bound = squared + roundoff * size * size;
+            // What is not a number stays so, and is refused: as 0 it would hide its record.
+            let bound = if bound < 0.0 { 0.0 } else { bound };
+            bound.sqrt() * (1.0 + 4.0 * f64::EPSILON)
         });
         levels.collect()
     }

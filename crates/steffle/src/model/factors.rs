@@ -139,22 +139,31 @@ impl Coefficients {
         }
     }
 
-    /// The coefficients of a layer, `[record][output]`.
-    pub fn layer(&self, layer: usize) -> &[f64] {
-        &self.layers[layer]
+    /// The coefficients of every layer, `[record][output]`.
+    pub fn layers(&self) -> &[Vec<f64>] {
+        &self.layers
     }
 
-    /// Turns them into integers: each record's are multiplied by its factor (1 where `by` is
-    /// empty), divided by `grid` and rounded to the nearest integer.
-    pub fn round(&mut self, factors: &[Factor<'_>], by: &[f64], grid: f64) {
-        let scale = 1.0 / grid;
-        for (layer, factor) in self.layers.iter_mut().zip(factors) {
-            let width = factor.block.outputs;
-            if by.is_empty() {
-                layer.iter_mut().for_each(|v| *v = nearest(*v * scale));
-            } else {
-                for (own, by) in layer.chunks_exact_mut(width).zip(by) {
-                    own.iter_mut().for_each(|v| *v = nearest(*v * by * scale));
+    /// The same, to be changed.
+    pub(crate) fn layers_mut(&mut self) -> &mut [Vec<f64>] {
+        &mut self.layers
+    }
+
+    /// Becomes those of `other`, each record's multiplied by its weight, or adds them to its own.
+    pub(crate) fn select(&mut self, other: &Self, weights: &[f64], adds: bool) {
+        self.layers.resize_with(other.layers.len(), Vec::new);
+        for (mine, theirs) in self.layers.iter_mut().zip(&other.layers) {
+            mine.resize(theirs.len(), 0.0);
+            let width = (theirs.len() / weights.len().max(1)).max(1);
+            if width == 1 && !adds {
+                let all = mine.iter_mut().zip(theirs).zip(weights);
+                all.for_each(|((mine, theirs), weight)| *mine = theirs * weight);
+                continue;
+            }
+            let rows = mine.chunks_exact_mut(width).zip(theirs.chunks_exact(width)).zip(weights);
+            for ((mine, theirs), weight) in rows {
+                for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                    *mine = if adds { *mine + theirs * weight } else { theirs * weight };
                 }
             }
         }

@@ -37,6 +37,9 @@ pub enum ModelError {
     /// A hidden layer of no or absurd width.
     #[error("hidden layer of width {0}; allowed are 1 to {MAX_WIDTH}")]
     Width(String),
+    /// Too many layers.
+    #[error("{0} hidden layers; allowed are 1 to {most}", most = MAX_LAYERS - 1)]
+    Layers(usize),
     /// The logistic model has two labels.
     #[error("the logistic model needs exactly 2 labels and the data has {0}; use softmax")]
     Binary(usize),
@@ -45,8 +48,11 @@ pub enum ModelError {
     Labels(usize),
 }
 
-/// Wider layers than this are a typing error, not a model for tables.
-const MAX_WIDTH: usize = 65_536;
+/// Wider layers than this are no model for tables, and their sums could not be exact integers.
+pub(crate) const MAX_WIDTH: usize = 4096;
+
+/// Most layers, the last one included.
+pub(crate) const MAX_LAYERS: usize = 8;
 
 impl ModelKind {
     /// The model for rows of `layout` and `labels` labels; refuses logistic for more than two.
@@ -78,7 +84,12 @@ impl FromStr for ModelKind {
             Ok(width) if (1..=MAX_WIDTH).contains(&width) => Ok(width),
             _ => Err(ModelError::Width(text.to_owned())),
         };
-        widths.split(',').map(width).collect::<Result<_, _>>().map(Self::Mlp)
+        let widths: Vec<usize> = widths.split(',').map(width).collect::<Result<_, _>>()?;
+        if widths.len() < MAX_LAYERS {
+            Ok(Self::Mlp(widths))
+        } else {
+            Err(ModelError::Layers(widths.len()))
+        }
     }
 }
 

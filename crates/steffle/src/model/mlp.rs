@@ -122,6 +122,22 @@ impl Classifier for Mlp {
             }
         }
     }
+
+    /// `d phi / d a_h = sum_o W_ho d phi / d z_o`, and `tanh` has slopes of at most 1.
+    fn slope_bounds(&self, theta: &[f64], last: f64) -> Vec<f64> {
+        let mut bounds = vec![last; self.blocks.len()];
+        for layer in (1..self.blocks.len()).rev() {
+            bounds[layer - 1] = bounds[layer] * largest_row(theta, self.blocks[layer]);
+        }
+        bounds
+    }
+}
+
+/// The largest `sum_o |W_ho|` over inputs h, bias aside.
+fn largest_row(theta: &[f64], block: Block) -> f64 {
+    let weights = &theta[block.offset..][..block.inputs * block.outputs];
+    let sums = weights.chunks_exact(block.outputs);
+    sums.map(|row| row.iter().map(|weight| weight.abs()).sum()).fold(0.0, f64::max)
 }
 
 /// `outputs = W' inputs + bias`, weights `[input][output]`: rows are added, so it vectorises.

@@ -14,6 +14,7 @@ mod softmax;
 
 pub(crate) use factors::nearest;
 pub use factors::{Coefficients, Factor, Gradient, Inputs, Pending};
+pub(crate) use kind::{MAX_LAYERS, MAX_WIDTH};
 pub use kind::{ModelError, ModelKind};
 pub use logistic::Logistic;
 pub use mlp::Mlp;
@@ -60,6 +61,10 @@ pub trait Classifier: Send + Sync {
     /// From the slopes of `columns` scores in the logits (`[record][logit][column]`, in
     /// `slopes[last]`) fills the slopes in every earlier layer's outputs.
     fn backward(&self, point: &Point<'_>, pass: &Pass, columns: usize, slopes: &mut [Vec<f64>]);
+
+    /// Per layer a bound of the slopes of scores in its outputs, where `last` bounds their slopes in
+    /// the logits.
+    fn slope_bounds(&self, theta: &[f64], last: f64) -> Vec<f64>;
 
     /// Number of parameters, `d_theta`.
     fn parameters(&self) -> usize {

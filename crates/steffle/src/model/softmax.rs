@@ -46,4 +46,8 @@ impl Classifier for Softmax {
     }
 
     fn backward(&self, _: &Point<'_>, _: &Pass, _: usize, _: &mut [Vec<f64>]) {}
+
+    fn slope_bounds(&self, _: &[f64], last: f64) -> Vec<f64> {
+        vec![last]
+    }
 }

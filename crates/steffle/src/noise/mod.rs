@@ -3,7 +3,7 @@
 mod discrete;
 
 pub use discrete::LARGEST_SCALE;
-pub use steffle_privacy::NoiseKind;
+pub use steffle_privacy::ledger::NoiseKind;
 
 use discrete::Bits;
 use rand::rngs::ChaCha20Rng;

@@ -1,7 +1,10 @@
 //! Features made ready for a message: whitened, and capped so that every unit weighs at most 1.
 
+use std::sync::Arc;
+
 use super::decode::Message;
 use super::{CAP_QUANTILE, GAMMA, OneShotError};
+use crate::division::attributes::CLASSES;
 use crate::linear::{Features, Symmetric, Whitening, WhiteningError};
 use crate::protocol::FeatureSums;
 use crate::record::GRID;
@@ -13,20 +16,18 @@ const STEPS: f64 = 65_536.0;
 /// Fewest records that a feature must have before its row of a Gram matrix may leave a silo.
 pub const FEWEST: usize = 5;
 
-/// Most classes: room for a factor of this size is kept in exact sums.
-pub(crate) const CLASSES: usize = 64;
-
 /// A silo's features with the coefficient of each record in the message.
 ///
 /// Record `i` weighs `count_i B f_i` in the message, with `B` the integer whitening and `count_i`
-/// an integer; no unit's weight is longer than [`Capped::bound`]. All of it is made from x and y.
+/// an integer; [`Capped::weights`] bounds its length. All of it is made from x and y.
 #[derive(Debug)]
 pub struct Capped<'a> {
     features: Features<'a>,
-    whitening: Whitening,
+    whitening: Arc<Whitening>,
     normal: Symmetric,
     counts: Vec<f64>,
-    bound: f64,
+    /// Bounds of `|B f_i|`.
+    lengths: Vec<f64>,
     cap: f64,
     steps: f64,
 }
@@ -51,24 +52,25 @@ impl<'a> Capped<'a> {
         let mut normal = gram.clone();
         normal.add_diagonal(GAMMA);
         let whitening = Whitening::new(gram, GAMMA)?;
-        let lengths = unit_lengths(whitening.lengths(&features), units);
+        let own_lengths = whitening.lengths(&features)?;
+        let lengths = unit_lengths(&own_lengths, units);
         let own = quantile(&lengths.by_unit, CAP_QUANTILE);
         let cap = agree(own * whitening.grid()) / whitening.grid();
+        // A silo whose records are in no cell has no lengths, hence a cap of 0.
+        if !(cap.is_finite() && (cap > 0.0 || lengths.by_unit.is_empty())) {
+            return Err(OneShotError::Range);
+        }
         let steps = steps(&features)?;
+        // A length that is 0 belongs to a record without features, which says nothing.
         let count = |length: f64| {
-            let count = (steps * (cap / length).min(1.0)).floor();
-            // A length that is 0 belongs to a record without features, which says nothing.
-            if length > 0.0 && count.is_finite() { count } else { 0.0 }
+            if length > 0.0 { (steps * (cap / length)).floor().clamp(0.0, steps) } else { 0.0 }
         };
         let counts: Vec<f64> = lengths.by_record.iter().map(|&length| count(length)).collect();
-        let weights = counts.iter().zip(&lengths.by_record).map(|(count, length)| count * length);
-        // One product and one maximum: a relative error of one unit roundoff, rounded up.
-        let bound = weights.fold(0.0, f64::max) * (1.0 + 2.0 * f64::EPSILON);
-        if bound.is_finite() {
-            Ok(Self { features, whitening, normal, counts, bound, cap, steps })
-        } else {
-            Err(OneShotError::Range)
+        if !lengths.by_record.iter().all(|length| length.is_finite()) {
+            return Err(OneShotError::Range);
         }
+        let whitening = Arc::new(whitening);
+        Ok(Self { features, whitening, normal, counts, lengths: own_lengths, cap, steps })
     }
 
     /// The features.
@@ -81,6 +83,11 @@ impl<'a> Capped<'a> {
         &self.whitening
     }
 
+    /// B, to be kept.
+    pub fn shared_whitening(&self) -> Arc<Whitening> {
+        self.whitening.clone()
+    }
+
     /// `G + gamma I`.
     pub fn normal(&self) -> &Symmetric {
         &self.normal
@@ -91,10 +98,9 @@ impl<'a> Capped<'a> {
         &self.counts
     }
 
-    /// The longest weight of a unit, `max |sum count_i B f_i|`, bounded from above. Replacing one
-    /// unit's class moves the message of a class by at most this.
-    pub fn bound(&self) -> f64 {
-        self.bound
+    /// Of every record a bound of `|count_i B f_i|`, up to the rounding of one product.
+    pub fn weights(&self) -> impl Iterator<Item = f64> {
+        self.counts.iter().zip(&self.lengths).map(|(count, length)| count * length)
     }
 
     /// The cap in whitened units: the quantile of `|B f|`.
@@ -195,19 +201,19 @@ struct Lengths {
 }
 
 /// The length of a unit is bounded by the sum of its records' lengths.
-fn unit_lengths(lengths: Vec<f64>, units: Option<&[u32]>) -> Lengths {
+fn unit_lengths(lengths: &[f64], units: Option<&[u32]>) -> Lengths {
     let Some(units) = units else {
         let by_unit = lengths.iter().copied().filter(|&length| length > 0.0).collect();
-        return Lengths { by_unit, by_record: lengths };
+        return Lengths { by_unit, by_record: lengths.to_vec() };
     };
     let count = units.iter().max().map_or(0, |&last| last as usize + 1);
     let (mut sums, mut members) = (vec![0.0; count], vec![0_u32; count]);
-    for (&unit, length) in units.iter().zip(&lengths) {
+    for (&unit, length) in units.iter().zip(lengths) {
         sums[unit as usize] += length;
         members[unit as usize] += 1;
     }
     // A sum of m numbers is off by at most a relative m units of roundoff.
-    for (sum, &members) in sums.iter_mut().zip(&members) {
+    for (sum, &members) in sums.iter_mut().zip(&members).filter(|(_, members)| **members > 1) {
         *sum *= 1.0 + f64::from(members) * f64::EPSILON;
     }
     let by_record = units.iter().map(|&unit| sums[unit as usize]).collect();

@@ -15,7 +15,6 @@ mod capped;
 mod corrected;
 pub mod decode;
 
-pub(crate) use capped::CLASSES;
 pub use capped::{Capped, FEWEST, fits, mean_gram, rare_column};
 pub use corrected::{Corrected, Correction};
 

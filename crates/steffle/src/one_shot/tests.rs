@@ -90,16 +90,23 @@ fn every_weight_is_within_the_bound_and_three_quarters_attain_it() {
     let units: Vec<u32> = (0..2000).map(|i| i / 2).collect();
     for units in [None, Some(&units[..])] {
         let capped = Capped::new(Features::whole(&rows), units).unwrap();
-        let lengths = capped.whitening().lengths(capped.features());
+        let lengths = capped.whitening().lengths(capped.features()).unwrap();
         let each = capped.counts().iter().zip(&lengths).map(|(count, length)| count * length);
         let weights: Vec<f64> = match units {
             None => each.collect(),
             // The weight of a unit is at most the sum of those of its records.
             Some(_) => each.collect::<Vec<_>>().chunks(2).map(|two| two[0] + two[1]).collect(),
         };
+        assert!(
+            capped
+                .weights()
+                .zip(capped.counts().iter().zip(&lengths))
+                .all(|(own, (c, l))| own == c * l)
+        );
+        let cap = capped.cap() / capped.whitening().grid() * 65_536.0;
         let most = weights.iter().copied().fold(0.0, f64::max);
-        assert!(most <= capped.bound() && most > 0.999_99 * capped.bound());
-        let near = weights.iter().filter(|&&weight| weight > 0.999 * capped.bound()).count();
+        assert!(most <= cap * (1.0 + 1e-12) && most > 0.999_99 * cap);
+        let near = weights.iter().filter(|&&weight| weight > 0.999 * cap).count();
         let share = near as f64 / weights.len() as f64;
         assert!((0.74..0.78).contains(&share), "{share}");
         assert!(capped.counts().iter().all(|count| count.fract() == 0.0 && *count <= 65_536.0));

@@ -1,6 +1,6 @@
 //! A class per record, as an attributes division released it.
 
-use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::codec::{CodecError, Decode, Reader, Writer};
 
 /// Released classes by record id: revealed as they are, or randomised. It is written from a
 /// [`Released`](crate::division::attributes::Released) value only.
@@ -26,32 +26,5 @@ impl Decode for Classes {
             return Ok(Self { ids, classes });
         }
         Err(CodecError::Shape(format!("{} ids but {} classes", ids.len(), classes.len())))
-    }
-}
-
-/// Which records are one unit: a records division tells an attributes division, which answers
-/// once for all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Units {
-    /// Record ids.
-    pub ids: Vec<u64>,
-    /// The unit of each, in numbers of the records division's own.
-    pub units: Vec<u32>,
-}
-
-impl Encode for Units {
-    fn encode(&self, writer: &mut Writer) {
-        writer.list(&self.ids, u64::to_le_bytes);
-        writer.list(&self.units, u32::to_le_bytes);
-    }
-}
-
-impl Decode for Units {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (ids, units) = (reader.list(u64::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
-        if ids.len() == units.len() {
-            return Ok(Self { ids, units });
-        }
-        Err(CodecError::Shape(format!("{} ids but {} units", ids.len(), units.len())))
     }
 }

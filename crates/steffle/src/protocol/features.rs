@@ -17,8 +17,6 @@ pub struct FeatureRows {
     pub cells: u16,
     /// The cell of every record.
     pub cell_of: Vec<u16>,
-    /// Which records are one unit, or none where every record is its own.
-    pub units: Vec<u32>,
     /// The Gram matrix and cap that all silos agreed on; none where each silo has its own.
     pub agreed: Option<Agreed>,
 }
@@ -34,21 +32,19 @@ pub struct FeatureSums {
     pub deviation: f64,
 }
 
-impl FeatureRows {
-    /// The unit of every record, where units are not records.
-    pub fn units(&self) -> Option<&[u32]> {
-        (!self.units.is_empty()).then_some(&self.units)
-    }
+/// What an attributes holder answers: one [`FeatureSums`] per records silo that asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureReply {
+    /// In the order in which the silos' rows came.
+    pub silos: Vec<FeatureSums>,
+}
 
+impl FeatureRows {
     fn check(&self) -> Result<(), CodecError> {
         let shape = |what: &str| Err(CodecError::Shape(what.to_owned()));
         let count = self.ids.len();
-        let per_record = self.units.is_empty() || self.units.len() == count;
-        if self.rows.len() != count || self.cell_of.len() != count || !per_record {
-            return shape("ids, rows, cells and units differ in number");
-        }
-        if self.units.iter().any(|&unit| unit as usize >= count) {
-            return shape("a unit's number is not below the number of records");
+        if self.rows.len() != count || self.cell_of.len() != count {
+            return shape("ids, rows and cells differ in number");
         }
         if !self.cell_of.iter().all(|&cell| cell < self.cells || cell == NO_CELL) {
             return shape("a record is in a cell that there is not");
@@ -71,7 +67,6 @@ impl Encode for FeatureRows {
         writer.list(&self.ids, u64::to_le_bytes);
         writer.u16(self.cells);
         writer.list(&self.cell_of, u16::to_le_bytes);
-        writer.list(&self.units, u32::to_le_bytes);
         write_rows(&self.rows, writer);
         writer.u8(u8::from(self.agreed.is_some()));
         self.agreed.iter().for_each(|agreed| agreed.encode(writer));
@@ -83,14 +78,13 @@ impl Decode for FeatureRows {
         let ids = reader.list(u64::from_le_bytes)?;
         let cells = reader.u16()?;
         let cell_of = reader.list(u16::from_le_bytes)?;
-        let units = reader.list(u32::from_le_bytes)?;
         let rows = read_rows(reader)?;
         let agreed = match reader.u8()? {
             0 => None,
             1 => Some(Agreed::decode(reader)?),
             found => return Err(CodecError::Tag { what: "agreement", found }),
         };
-        let rows = Self { ids, rows, cells, cell_of, units, agreed };
+        let rows = Self { ids, rows, cells, cell_of, agreed };
         rows.check()?;
         Ok(rows)
     }
@@ -105,10 +99,25 @@ impl FeatureSums {
         self.deviation = self.deviation.hypot(other.deviation);
     }
 
-    pub(crate) fn write(&self, writer: &mut Writer) {
+    fn write(&self, writer: &mut Writer) {
         writer.f64(self.deviation);
         writer.u32(self.sums.len() as u32);
         self.sums.iter().for_each(|sum| writer.f64s(sum));
+    }
+}
+
+impl FeatureReply {
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.u32(self.silos.len() as u32);
+        self.silos.iter().for_each(|silo| silo.write(writer));
+    }
+}
+
+impl Decode for FeatureReply {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let count = reader.u32()?;
+        let silos = (0..count).map(|_| FeatureSums::decode(reader));
+        Ok(Self { silos: silos.collect::<Result<_, CodecError>>()? })
     }
 }
 

@@ -16,8 +16,6 @@ pub struct Handover {
     scores: Vec<f64>,
     /// One factor per record on its theta candidates, or none for 1.
     caps: Vec<f64>,
-    /// Which records are one unit, or none where every record is its own.
-    units: Vec<u32>,
     blocks: Vec<Block>,
     slopes: Vec<Vec<f64>>,
     rows: Rows,
@@ -32,7 +30,6 @@ impl Handover {
             cells: Vec::new(),
             scores: Vec::new(),
             caps: Vec::new(),
-            units: Vec::new(),
             blocks: blocks.to_vec(),
             slopes: vec![Vec::new(); blocks.len()],
             rows: Rows::empty(layout),
@@ -46,7 +43,7 @@ impl Handover {
             Who::Positions(which) => {
                 self.ids.extend(which.iter().map(|&position| ids[position as usize]));
             }
-            Who::Ids(ids) => self.ids.extend_from_slice(ids),
+            Who::Ids(ids, _) => self.ids.extend_from_slice(ids),
         }
         self.cells.extend_from_slice(candidates.cells);
         self.scores.extend_from_slice(candidates.scores);
@@ -63,17 +60,12 @@ impl Handover {
     /// Adds the records of another handover of the same shape.
     pub fn append(&mut self, other: &Self) {
         let factors = other.factors();
-        self.push(&other.candidates(&factors), &[]);
+        self.push(&other.candidates(&factors, 0), &[]);
     }
 
-    /// Says which records are one unit: a number per record, in the order of the ids.
-    pub fn set_units(&mut self, units: Vec<u32>) {
-        self.units = units;
-    }
-
-    /// The unit of every record, where units are not records.
-    pub fn units(&self) -> Option<&[u32]> {
-        (!self.units.is_empty()).then_some(&self.units)
+    /// The encoded rows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// How many records were announced.
@@ -101,10 +93,11 @@ impl Handover {
         Factor::layers(&self.blocks, &self.slopes, &self.rows, &self.hidden)
     }
 
-    /// The candidates, as the attributes division takes them.
-    pub fn candidates<'a>(&'a self, factors: &'a [Factor<'a>]) -> Candidates<'a> {
+    /// The candidates, as the attributes division takes them, when `first` records were announced
+    /// before these.
+    pub fn candidates<'a>(&'a self, factors: &'a [Factor<'a>], first: usize) -> Candidates<'a> {
         Candidates {
-            who: Who::Ids(&self.ids),
+            who: Who::Ids(&self.ids, first),
             cells: &self.cells,
             scores: &self.scores,
             caps: &self.caps,
@@ -124,6 +117,13 @@ impl Handover {
         Ok(())
     }
 
+    /// Every number that a hostile silo could have made up.
+    #[cfg(test)]
+    pub(crate) fn numbers_mut(&mut self) -> Vec<&mut f64> {
+        let all = self.slopes.iter_mut().chain(&mut self.hidden).flatten();
+        all.chain(&mut self.scores).chain(&mut self.caps).collect()
+    }
+
     /// Refuses parts that do not fit together, ids that repeat and numbers that are not finite.
     fn check(&self) -> Result<(), CodecError> {
         let shape = |what: &str| Err(CodecError::Shape(what.to_owned()));
@@ -132,12 +132,8 @@ impl Handover {
             return shape("ids, cells and rows differ in number");
         }
         let per_record = |len: usize| len == 0 || len == count;
-        if !per_record(self.caps.len()) || !per_record(self.units.len()) {
-            return shape("caps or units are not one per record");
-        }
-        // A unit is named by a small number, so that grouping needs no more room than the records.
-        if self.units.iter().any(|&unit| unit as usize >= count) {
-            return shape("a unit's number is not below the number of records");
+        if !per_record(self.caps.len()) {
+            return shape("caps are not one per record");
         }
         if !self.caps.iter().all(|cap| (0.0..=1.0).contains(cap)) {
             return shape("a cap is outside 0 to 1");
@@ -181,7 +177,6 @@ impl Encode for Handover {
         writer.list(&self.cells, u16::to_le_bytes);
         writer.f64s(&self.scores);
         writer.f64s(&self.caps);
-        writer.list(&self.units, u32::to_le_bytes);
         writer.u32(self.blocks.len() as u32);
         for (block, slopes) in self.blocks.iter().zip(&self.slopes) {
             [block.offset, block.inputs, block.outputs]
@@ -200,7 +195,6 @@ impl Decode for Handover {
         let cells = reader.list(u16::from_le_bytes)?;
         let scores = reader.f64s()?;
         let caps = reader.f64s()?;
-        let units = reader.list(u32::from_le_bytes)?;
         let layers = reader.u32()?;
         if layers == 0 {
             return Err(CodecError::Shape("no layer".to_owned()));
@@ -215,7 +209,7 @@ impl Decode for Handover {
             hidden.push(reader.f64s()?);
         }
         let rows = read_rows(reader)?;
-        let handover = Self { ids, cells, scores, caps, units, blocks, slopes, rows, hidden };
+        let handover = Self { ids, cells, scores, caps, blocks, slopes, rows, hidden };
         handover.check()?;
         Ok(handover)
     }

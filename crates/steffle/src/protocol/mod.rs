@@ -14,9 +14,9 @@ mod pooled;
 mod question;
 mod sums;
 
-pub use classes::{Classes, Units};
+pub use classes::Classes;
 pub use codec::{CodecError, Decode, Encode, Reader, Writer};
-pub use features::{FeatureRows, FeatureSums};
+pub use features::{FeatureReply, FeatureRows, FeatureSums};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
 pub use message::{Envelope, Leg, Part, RunId, SchemaHash, VERSION, open, seal};

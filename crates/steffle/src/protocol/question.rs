@@ -12,6 +12,16 @@ pub struct CellQuestion {
 }
 
 impl CellQuestion {
+    /// What all classes share: the mean of the rows. Both divisions centre by it.
+    pub fn mean(&self, classes: usize) -> Vec<f64> {
+        let columns = self.quadratic.len();
+        if let (2, Some((zero, one))) = (classes, self.combinations.split_at_checked(columns)) {
+            return zero.iter().zip(one).map(|(zero, one)| zero / 2.0 + one / 2.0).collect();
+        }
+        let column = |u: usize| self.combinations.iter().skip(u).step_by(columns).sum::<f64>();
+        (0..columns).map(|u| column(u) / classes as f64).collect()
+    }
+
     pub(super) fn write_all(cells: &[Self], writer: &mut Writer) {
         writer.u32(cells.len() as u32);
         for cell in cells {
@@ -97,6 +107,11 @@ pub enum QuestionError {
 }
 
 impl Question {
+    /// Scores that it combines, in every cell.
+    pub fn columns(&self) -> usize {
+        self.cells.first().map_or(0, |cell| cell.quadratic.len())
+    }
+
     /// Theta messages that answer it: one per cell, or the clipped form's one.
     pub fn messages(&self) -> usize {
         match self.form {

@@ -63,7 +63,6 @@ fn feature_rows() -> FeatureRows {
         rows: Rows::new(layout, 2, vec![0.5, -0.5], vec![1, 2]).unwrap(),
         cells: 1,
         cell_of: vec![0, crate::division::NO_CELL],
-        units: vec![0, 0],
         agreed: Some(Agreed { gram: Symmetric::from_lower(4, |i, j| (i + j) as f64), cap: 1.5 }),
     }
 }
@@ -82,7 +81,6 @@ fn rows_and_pooled_sums_that_do_not_fit_are_refused() {
     };
     assert!(refused(&|rows| rows.ids[1] = 40).contains("stands twice"));
     assert!(refused(&|rows| rows.cell_of[0] = 1).contains("in a cell"));
-    assert!(refused(&|rows| rows.units[0] = 2).contains("unit's number"));
     assert!(refused(&|rows| rows.cell_of.truncate(1)).contains("differ in number"));
     let small = Agreed { gram: Symmetric::zeros(3), cap: 1.0 };
     assert!(refused(&|rows| rows.agreed = Some(small.clone())).contains("agreed matrix"));
@@ -175,7 +173,7 @@ proptest! {
             let _ = read::<PooledSums>(&bytes);
             if let Ok(handover) = read::<Handover>(&bytes) {
                 let factors = handover.factors();
-                let candidates = handover.candidates(&factors);
+                let candidates = handover.candidates(&factors, 0);
                 prop_assert_eq!(candidates.cells.len(), handover.len());
             }
         }

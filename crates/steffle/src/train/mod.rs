@@ -13,9 +13,9 @@ pub(crate) use fair::stationarity;
 pub use fair::{Fair, FairPath};
 pub use one_shot::{OneShotTerms, Targeted, target_gap};
 pub use plan::{Plan, PlanError};
-pub use protect::{Claim, Protected};
+pub use protect::Protected;
 pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, train};
-pub use settings::{Exact, Length, Mode, Paper, Sampled, Server, Settings};
+pub use settings::{Exact, Length, Mode, Paper, Server, Settings};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use steffle_privacy::{Delta, Epsilon, Mu, PrivacyError, discrete};
 
 use super::{Fair, FairPath, TrainError};
-use crate::division::attributes::{Account, Share, Terms};
+use crate::division::attributes::Share;
 use crate::driver::{GapEstimate, OneShot};
 
 /// The fair model for a target gap.
@@ -82,18 +82,20 @@ pub fn target_gap(
 /// notions and models are trained on its release.
 ///
 /// # Proof
-/// The one message costs at most mu^2 (`division/attributes/features.rs`), the account refuses a
+/// The one message costs at most mu^2 (`division/attributes/features.rs`), the ledger refuses a
 /// second one, and everything after it is a function of the message and of public columns.
 /// [`discrete::budget`] takes the slack of integer noise off first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OneShotTerms {
+    epsilon: Epsilon,
+    delta: Delta,
     mu: Mu,
 }
 
 impl OneShotTerms {
     /// For (epsilon, delta); refuses what no noise reaches.
     pub fn new(epsilon: Epsilon, delta: Delta) -> Result<Self, PrivacyError> {
-        Ok(Self { mu: discrete::budget(epsilon, delta)? })
+        Ok(Self { epsilon, delta, mu: discrete::budget(epsilon, delta)? })
     }
 
     /// mu of the message.
@@ -101,10 +103,19 @@ impl OneShotTerms {
         self.mu
     }
 
-    /// The terms and the account of one attributes division.
-    pub fn terms(&self) -> (Terms, Account) {
+    /// Epsilon of the claim.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// Delta of the claim.
+    pub fn delta(&self) -> Delta {
+        self.delta
+    }
+
+    /// What the message may cost.
+    pub fn share(&self) -> Share {
         // Rounded down, so that the price never passes the budget by rounding.
-        let round = self.mu.value().powi(2) * (1.0 - 1e-12);
-        (Terms::Exact(Share { round, table: 0.0 }), Account::gaussian(self.mu, 1))
+        Share { round: self.mu.value().powi(2) * (1.0 - 1e-12), table: 0.0 }
     }
 }

@@ -1,36 +1,33 @@
 //! What a plan promises, and the terms that keep the promise at every attributes division.
 
+use steffle_privacy::ledger::{Accounts, Claim};
 use steffle_privacy::{
-    Accountant, Epsilon, Event, Mu, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
+    Accountant, Delta, Epsilon, Event, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
     Sampling, calibrate, discrete,
 };
 
 use super::{Mode, Plan};
-use crate::division::attributes::{Account, Share, Terms};
+use crate::division::attributes::{Share, Terms};
 use crate::division::records::RowCap;
 use crate::protocol::Batch;
-
-/// What a run promises about the store of every attributes division.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Claim {
-    /// Gaussian messages worth this mu in all.
-    Gaussian(Mu),
-    /// Sampled rounds.
-    Sampled(Event),
-}
 
 /// The protection of a plan: what is promised and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protected {
-    /// The promise.
+    /// What is claimed about every store.
     pub claim: Claim,
+    /// Epsilon of the claim.
+    pub epsilon: Epsilon,
+    /// Delta of the claim.
+    pub delta: Delta,
     /// The terms of every attributes division.
     pub terms: Terms,
     /// Where long rows are cut.
     pub cap: RowCap,
     /// Whether noise is shaped.
     pub shaped: bool,
-    blocks: usize,
+    /// Public blocks, where rounds are about one each.
+    blocks: Option<u32>,
     /// How much more a round may cost where every unit has its own account; `None` where none has.
     by_record: Option<f64>,
 }
@@ -54,9 +51,8 @@ impl Plan {
     /// # Proof
     /// `exact`: round 0 has no theta message and costs the table's part of a share; every other
     /// round costs at most a share, and a record is in at most [`Plan::visits`] of them. The shares
-    /// sum to mu^2 and the account refuses more. `poisson`: all rounds, the census included, are
-    /// the rounds of one calibrated plan, which takes what [`discrete::reduced`] leaves. Both take
-    /// the slack of integer noise off first.
+    /// sum to mu^2 and the ledger refuses more. `poisson`: all rounds, the census included, are
+    /// the rounds of one calibrated plan. Both take the slack of integer noise off first.
     pub fn protected(
         &self,
         classes: usize,
@@ -72,7 +68,9 @@ impl Plan {
                 // Rounded down, so that sums of shares never pass the budget by rounding.
                 let round = mu.value().powi(2) / (visits + Share::TABLE) * (1.0 - 1e-12);
                 Ok(Some(Protected {
-                    claim: Claim::Gaussian(mu),
+                    claim: Claim::Gaussian,
+                    epsilon: exact.epsilon,
+                    delta: exact.delta,
                     terms: Terms::Exact(Share { round, table: Share::TABLE }),
                     cap: exact.row_cap(layers),
                     shaped: exact.shaped,
@@ -80,20 +78,18 @@ impl Plan {
                     by_record: (exact.by_record && self.batch() == Batch::All && self.rounds() > 1)
                         .then(|| by_record(exact.epsilon)),
                     blocks: match self.batch() {
-                        Batch::Block(count) => count as usize,
-                        Batch::All | Batch::Mini(_) => 1,
+                        Batch::Block(count) => Some(count),
+                        Batch::All | Batch::Mini(_) => None,
                     },
                 }))
             }
-            Mode::Poisson(sampled) => {
-                let exact = sampled.exact;
+            Mode::Poisson(exact) => {
                 let batch = f64::from(settings.batch.unwrap_or(1));
                 let rate = SampleRate::try_from((batch / records).min(1.0))?;
-                let neighbours = if classes == 2 && sampled.complete {
-                    Neighbours::ReplaceCentred
-                } else {
-                    Neighbours::Replace
-                };
+                // Two classes add +a and -a, a missing one 0: the distance to either mixture grows
+                // with a, so that the pair of both ends covers what lies between them.
+                let neighbours =
+                    if classes == 2 { Neighbours::ReplaceCentred } else { Neighbours::Replace };
                 let event = Event {
                     sampling: Sampling::Poisson(rate),
                     neighbours,
@@ -105,6 +101,8 @@ impl Plan {
                 let noise_multiplier = found.noise_multiplier;
                 Ok(Some(Protected {
                     claim: Claim::Sampled(event.with_noise(noise_multiplier)),
+                    epsilon: exact.epsilon,
+                    delta: exact.delta,
                     terms: Terms::Poisson {
                         sampler: Poisson(rate),
                         noise_multiplier,
@@ -113,7 +111,7 @@ impl Plan {
                     cap: exact.row_cap(layers),
                     shaped: exact.shaped,
                     by_record: None,
-                    blocks: 1,
+                    blocks: None,
                 }))
             }
         }
@@ -121,35 +119,16 @@ impl Plan {
 }
 
 impl Protected {
-    /// Terms and account of a division. One that holds `units` units beside their records may give
+    /// Terms and accounts of a division. One that holds `units` units beside their records may give
     /// each its own account; one that is asked by id knows no fixed list of them.
-    pub(super) fn terms_for(&self, units: Option<usize>, account: &Account) -> (Terms, Account) {
-        match (&self.terms, self.claim, units.zip(self.by_record)) {
-            (Terms::Exact(share), Claim::Gaussian(mu), Some((units, more))) => {
+    pub(super) fn terms_for(&self, units: Option<usize>) -> (Terms, Accounts) {
+        match (&self.terms, units.zip(self.by_record), self.blocks) {
+            (Terms::Exact(share), Some((units, more)), _) => {
                 let round = share.round * more;
-                (Terms::Exact(Share { round, ..*share }), Account::individual(mu, units))
+                (Terms::Exact(Share { round, ..*share }), Accounts::Units(units as u32))
             }
-            _ => (self.terms.clone(), account.clone()),
+            (terms, _, Some(blocks)) => (terms.clone(), Accounts::Blocks(blocks)),
+            (terms, _, None) => (terms.clone(), Accounts::One),
         }
-    }
-
-    /// The account of one store.
-    pub fn account(&self) -> Result<Account, PrivacyError> {
-        Ok(match self.claim {
-            Claim::Gaussian(mu) => Account::gaussian(mu, self.blocks),
-            Claim::Sampled(event) => {
-                let Sampling::Poisson(rate) = event.sampling else {
-                    return Ok(Account::default());
-                };
-                let Event { neighbours, noise_multiplier, rounds, .. } = event;
-                let plan = steffle_privacy::Plan::new(
-                    Poisson(rate),
-                    neighbours,
-                    noise_multiplier,
-                    rounds,
-                )?;
-                Account::planned(plan)
-            }
-        })
     }
 }

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
+use steffle_privacy::ledger::{Receipt, Statement};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 
-use super::{Claim, Mode, Paper, Plan, Server};
+use super::{Mode, Paper, Plan, Server};
 use crate::baselines::PfLd;
-use crate::division::attributes::{Account, NoiseScale, Terms};
+use crate::division::attributes::{NoiseScale, Terms};
 use crate::driver::{DriverError, Federation};
 use crate::fairness::{ClassWeights, DualSet};
 use crate::protocol::{Batch, Form, Question};
@@ -49,8 +50,10 @@ pub struct Outcome {
     pub trace: Vec<RoundTrace>,
     /// The noise, in the paper's mode.
     pub theorem: Option<Theorem>,
-    /// What was promised, in the modes whose promise holds.
-    pub claim: Option<Claim>,
+    /// What the run may say about the privacy of every store.
+    pub statement: Option<Statement>,
+    /// What every store released.
+    pub receipts: Vec<Vec<Receipt>>,
     /// What the dearest store has spent on Gaussian messages.
     pub spent: Option<Mu>,
     /// How much of the averaged theta messages is signal, as a ratio of its energy to that of the
@@ -125,11 +128,12 @@ pub fn train(
     let layers = federation.agreement().model.blocks().len();
     let protected = plan.protected(objective.classes, records, layers)?;
     match &protected {
-        None => federation.set_terms(|_| (Terms::Open, Account::default())),
+        None => federation.open_plainly()?,
         Some(protected) => {
             federation.protect(&start, protected.cap, protected.shaped)?;
-            let account = protected.account()?;
-            federation.set_terms(|units| protected.terms_for(units, &account));
+            let (epsilon, delta) = (protected.epsilon.value(), protected.delta.value());
+            let offer = federation.offer(protected.claim, epsilon, delta, rounds)?;
+            federation.open(offer, |units| protected.terms_for(units))?;
         }
     }
     // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones
@@ -189,10 +193,11 @@ pub fn train(
             return Err(TrainError::Interrupted(round));
         }
     }
-    let claim = protected.map(|protected| protected.claim);
-    let spent = federation.spent();
+    let (spent, receipts) = (federation.spent(), federation.receipts());
+    let statement = federation.statement();
+    federation.close()?;
     // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
-    let signal_to_noise = (!signals.is_empty() && claim.is_some()).then(|| {
+    let signal_to_noise = (!signals.is_empty() && protected.is_some()).then(|| {
         let count = signals.len() as f64;
         let mean = signals.iter().sum::<f64>() / count;
         // Noise alone has a mean of 1 with this standard deviation: what three of them explain is
@@ -201,7 +206,7 @@ pub fn train(
         (mean - 1.0 - 3.0 * chance).max(0.0) * f64::from(rounds)
     });
     let theta = returned.finish();
-    Ok(Outcome { theta, rounds, trace, theorem, claim, spent, signal_to_noise })
+    Ok(Outcome { theta, rounds, trace, theorem, statement, receipts, spent, signal_to_noise })
 }
 
 /// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of

@@ -67,7 +67,7 @@ pub enum Mode {
     /// Exact sensitivities, integer noise, Gaussian accounting. `batch` names public blocks.
     Exact(Exact),
     /// Secret Poisson batches of expected size `batch`.
-    Poisson(Sampled),
+    Poisson(Exact),
     /// The paper's noise, whose claim does not hold.
     Paper(Paper),
 }
@@ -116,13 +116,4 @@ impl Exact {
         };
         self.cap.or(RowCap::quantile(usual)).unwrap_or(RowCap::NONE)
     }
-}
-
-/// The mode with secret batches.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sampled {
-    /// Budget, caps and shape.
-    pub exact: Exact,
-    /// Whether no record can lack a class: known from the schema, not from the store.
-    pub complete: bool,
 }

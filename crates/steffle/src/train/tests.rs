@@ -81,6 +81,7 @@ impl Population {
             objective: Arc::new(self.objective(notion)),
             seed: 5,
             noise: NoiseKind::Simulation,
+            kind: crate::driver::RunKind::default(),
         }
     }
 
@@ -268,6 +269,7 @@ fn one_step_descends_and_ascends_the_objective() {
             loss: false,
         };
         let census = ask(SteffleProblem::census(objective), Form::Centred);
+        federation.open_plainly().unwrap();
         problem.begin(&federation.round(0, &census).unwrap());
         let dual: Vec<f64> = (0..27).map(|_| draw()).collect();
         problem.set_dual(&dual);

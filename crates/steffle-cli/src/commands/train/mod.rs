@@ -21,13 +21,14 @@ use steffle::metrics::{Bootstrap, Report};
 use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
 use steffle_data::Schema;
+use steffle_privacy::ledger::statement;
 
 use self::federated::federated_privacy;
 pub(crate) use self::leaves::without_noise;
 use self::leaves::{Leaves, in_words, leaves};
 use self::load::{HeldOut, Holdings, Loaded, load};
 use self::plan::Preview;
-use self::privacy::{PrivacyReport, privacy};
+use self::privacy::{About, PrivacyReport, offer, privacy};
 use self::report::RowCounts;
 pub(crate) use self::report::TrainReport;
 pub(super) use self::run::Public;
@@ -74,7 +75,9 @@ struct Prepared {
     published: Option<Published>,
     /// Of methods whose silos train by themselves.
     federated: Option<FederatedPlan>,
+    /// What will be said about privacy, if the run does what it offers.
     privacy: PrivacyReport,
+    about: About,
     leaves: Vec<Leaves>,
     rows: RowCounts,
     silo_rows: Vec<usize>,
@@ -96,16 +99,13 @@ impl Prepared {
         let federated = config.federated;
         let federated = federated.map(|own| own.to_core(config.mode, config.lambda, sizes));
         let federated = federated.transpose()?;
-        let mut privacy = match &federated {
-            Some(plan) => federated_privacy(config.mode, plan, loaded.largest_unit)?,
-            None => privacy(
-                config,
-                plan.as_ref(),
-                published.as_ref(),
-                holdings,
-                classes,
-                loaded.largest_unit,
-            ),
+        let about = About::new(holdings, classes, loaded.largest_unit);
+        let mut privacy = if let Some(plan) = &federated {
+            federated_privacy(config.mode, plan, loaded.largest_unit)?
+        } else {
+            let offer = offer(config, plan.as_ref(), &about, model.blocks().len())?;
+            let said = statement(&offer, &[]);
+            privacy(config, plan.as_ref(), published.as_ref(), &about, &said)
         };
         let leaves = leaves(config, schema, holdings, model.parameters());
         privacy.statement += &in_words(config.method, &leaves);
@@ -117,6 +117,7 @@ impl Prepared {
             published,
             federated,
             privacy,
+            about,
             leaves,
             rows: RowCounts {
                 train: sizes.iter().sum(),
@@ -202,6 +203,15 @@ impl<'a> Facts<'a> {
         judge(&self.schema, &config.notion, records, groups, &probabilities, bootstrap)
     }
 
+    /// What the run may say about privacy: from what was released, where stores released something.
+    fn privacy(&self, config: &TrainConfig, trained: &Trained) -> PrivacyReport {
+        let Prepared { plan, published, about, leaves, .. } = self.prepared;
+        let Some(said) = &trained.statement else { return self.prepared.privacy.clone() };
+        let mut report = privacy(config, plan.as_ref(), published.as_ref(), about, said);
+        report.statement += &in_words(config.method, leaves);
+        report
+    }
+
     fn report(
         &self,
         config: &TrainConfig,
@@ -237,7 +247,7 @@ impl<'a> Facts<'a> {
             test: measure(&self.test)?,
             validation: self.validation.as_deref().map(measure).transpose()?,
             baseline,
-            privacy: prepared.privacy.clone(),
+            privacy: self.privacy(config, trained),
             leaves_in_clear: prepared.leaves.clone(),
             noise: trained.theorem,
             spent_mu: trained.spent,

@@ -53,8 +53,7 @@ impl Told {
         once: Once,
         unconstrained: &[f64],
     ) -> Result<Self, DriverError> {
-        federation.set_terms(|_| once.terms.terms());
-        let release = federation.release_once(once.pooling)?;
+        let release = federation.release_once(once.pooling, Some(&once.terms))?;
         let unconstrained = federation.estimate_gap(&release, unconstrained)?;
         Ok(Self { release, unconstrained, mu: once.terms.mu(), delta: once.delta })
     }

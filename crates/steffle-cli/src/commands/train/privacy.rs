@@ -2,13 +2,15 @@
 
 use serde::Serialize;
 use steffle::baselines::Published;
-use steffle::noise::NoiseKind;
 use steffle::protocol::Batch;
 use steffle::train::Plan;
 use steffle_privacy::{Delta, Mu, gdp};
 
+use steffle_privacy::ledger::{CheckedOffer, Claim, Offer, Statement, StatementKind};
+
 use super::load::Holdings;
 use crate::config::{Bounds, Method, Mode, OneShotSettings, Privacy, TrainConfig};
+use crate::failure::Failure;
 
 /// The `privacy` object of the JSON of `train`.
 #[derive(Debug, Clone, Serialize)]
@@ -61,24 +63,78 @@ impl PrivacyReport {
 }
 
 /// Whose change the guarantee is about.
-const ADJACENCY: &str = "the sensitive attribute of one unit of one silo replaced; features, \
+const ADJACENCY: &str = "the sensitive attribute of one unit of one silo replaced, missing included; features, \
                          labels and all else fixed";
 
-/// The statement for a run; `plan` is absent for methods that go to an optimum.
+/// What a statement is about, beside the settings.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// Whether attributes are held elsewhere than records.
+    pub(crate) split: bool,
+    /// Records per records silo.
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) classes: usize,
+    /// Most rows about one person.
+    pub(crate) largest_unit: usize,
+}
+
+impl About {
+    pub(crate) fn new(holdings: &Holdings, classes: usize, largest_unit: usize) -> Self {
+        let split = matches!(holdings, Holdings::Split { .. });
+        Self { split, sizes: holdings.sizes(), classes, largest_unit }
+    }
+}
+
+/// What the stores will be offered: what a run says about its privacy before it begins.
+pub(crate) fn offer(
+    config: &TrainConfig,
+    plan: Option<&Plan>,
+    about: &About,
+    layers: usize,
+) -> Result<CheckedOffer, Failure> {
+    let none = (Claim::Nothing, 0.0, 0.0);
+    let (claim, epsilon, delta) = if let Some(response) = config.response {
+        (Claim::Pure, response.epsilon, 0.0)
+    } else if let Some(once) = config.one_shot {
+        (Claim::Gaussian, once.epsilon, once.delta.unwrap_or_default())
+    } else if let Some(plan) = plan {
+        let silos = about.sizes.len().max(1) as f64;
+        let records = about.sizes.iter().sum::<usize>() as f64 / silos;
+        plan.protected(about.classes, records, layers)?.map_or(none, |protected| {
+            (protected.claim, protected.epsilon.value(), protected.delta.value())
+        })
+    } else {
+        none
+    };
+    let (method, mode) = (config.method.to_string(), config.mode.to_string());
+    let (notion, noise) = (config.notion.to_string(), config.noise());
+    let rounds = plan.map_or(1, Plan::rounds);
+    Ok(Offer { method, mode, notion, rounds, epsilon, delta, claim, noise }.check()?)
+}
+
+/// The words for what the stores say: `said` is about the offer before a run, and about the
+/// receipts after it. `plan` is absent for methods that go to an optimum.
 pub(crate) fn privacy(
     config: &TrainConfig,
     plan: Option<&Plan>,
     published: Option<&Published>,
-    holdings: &Holdings,
-    classes: usize,
-    largest_unit: usize,
+    about: &About,
+    said: &Statement,
 ) -> PrivacyReport {
     let none = |statement: &str| PrivacyReport::none(statement.to_owned());
-    if let Some(response) = config.response {
-        return randomised(config.noise(), response.epsilon, classes, largest_unit);
+    let (classes, largest_unit) = (about.classes, about.largest_unit);
+    if said.kind != StatementKind::None && !said.holds {
+        return PrivacyReport {
+            holds: false,
+            honest_epsilon: None,
+            ..holding(said, BROKEN.to_owned())
+        };
+    }
+    if config.response.is_some() {
+        return randomised(said, classes, largest_unit);
     }
     if let Some(settings) = config.one_shot {
-        return released_once(config.noise(), settings, holdings, largest_unit);
+        return released_once(said, settings, about);
     }
     if let (Some(asked), Some(settings)) = (config.privacy, published) {
         return signs_of_batches(asked, settings, classes, largest_unit);
@@ -118,10 +174,10 @@ pub(crate) fn privacy(
         });
     };
     let Bounds::Paper { .. } = asked.bounds else {
-        return guarantee(config, asked, plan, holdings, largest_unit);
+        return guarantee(config, said, plan, about);
     };
     let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
-    let honest = honest_epsilon(asked, plan, holdings, classes);
+    let honest = honest_epsilon(asked, plan, about);
     let instead = honest.map_or_else(String::new, |honest| {
         format!(
             ": an honest accountant gives epsilon {honest:.1} for a record in full batches, more \
@@ -179,24 +235,19 @@ fn signs_of_batches(
 }
 
 /// The statement of `one-shot`.
-fn released_once(
-    noise: NoiseKind,
-    settings: OneShotSettings,
-    holdings: &Holdings,
-    largest_unit: usize,
-) -> PrivacyReport {
-    let (epsilon, delta) = (settings.epsilon, settings.delta.unwrap_or_default());
-    let unit = neighbour(largest_unit);
-    let who = match (holdings, settings.pool) {
-        (Holdings::Split { .. }, _) => {
+fn released_once(said: &Statement, settings: OneShotSettings, about: &About) -> PrivacyReport {
+    let (epsilon, delta) = claimed(said);
+    let unit = neighbour(about.largest_unit);
+    let who = match (about.split, settings.pool) {
+        (true, _) => {
             "the server and all silos; every attributes holder learns the features of every record"
         }
-        (Holdings::Silos(_), false) => "the server and all other silos",
-        (Holdings::Silos(_), true) => {
+        (false, false) => "the server and all other silos",
+        (false, true) => {
             "the server and all other silos, which also get matrices of the silo's features"
         }
     };
-    let source = where_noise_is_from(noise, "release about");
+    let source = where_noise_is_from(said, "release about");
     let statement = format!(
         "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
          attribute of every {unit}, in each silo, against {who}: one message of noisy sums per \
@@ -204,7 +255,16 @@ fn released_once(
          of the sensitive attribute given the features: what they predict stays predictable. \
          {source} Features and labels are not protected."
     );
-    holding(noise, epsilon, delta, statement)
+    holding(said, statement)
+}
+
+/// Said instead of a guarantee where receipts do not fit the offer: it should never happen.
+const BROKEN: &str = "The guarantee does not hold: what was released does not fit what the stores \
+                      were offered. Keep the run directory and report this.";
+
+/// Epsilon and delta of what is said.
+fn claimed(said: &Statement) -> (f64, f64) {
+    (said.epsilon.unwrap_or_default(), said.delta.unwrap_or_default())
 }
 
 /// Whose attribute is protected.
@@ -216,13 +276,13 @@ fn neighbour(largest_unit: usize) -> String {
 }
 
 /// Says of a claim that holds whether it was kept here, and that `again` the same records costs.
-fn where_noise_is_from(noise: NoiseKind, again: &str) -> String {
-    match noise {
-        NoiseKind::Secure => format!(
+fn where_noise_is_from(said: &Statement, again: &str) -> String {
+    match said.kind {
+        StatementKind::Private => format!(
             "The noise came from the operating system and was not kept. No ledger was written: \
              another {again} the same records spends again."
         ),
-        NoiseKind::Simulation => format!(
+        StatementKind::Simulation | StatementKind::None => format!(
             "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
              subtract it, so nothing was protected here. With --noise secure the guarantee is \
              real, and every further {again} the same records spends again."
@@ -231,13 +291,17 @@ fn where_noise_is_from(noise: NoiseKind, again: &str) -> String {
 }
 
 /// The report of a claim that holds.
-fn holding(noise: NoiseKind, epsilon: f64, delta: f64, statement: String) -> PrivacyReport {
+fn holding(said: &Statement, statement: String) -> PrivacyReport {
     PrivacyReport {
-        kind: if noise == NoiseKind::Secure { "private" } else { "simulation" },
-        epsilon: Some(epsilon),
-        delta: Some(delta),
-        holds: true,
-        honest_epsilon: Some(epsilon),
+        kind: match said.kind {
+            StatementKind::None => "none",
+            StatementKind::Simulation => "simulation",
+            StatementKind::Private => "private",
+        },
+        epsilon: said.epsilon,
+        delta: said.delta,
+        holds: said.holds,
+        honest_epsilon: said.epsilon,
         claimed_epsilon: None,
         adjacency: Some(ADJACENCY),
         statement,
@@ -245,16 +309,9 @@ fn holding(noise: NoiseKind, epsilon: f64, delta: f64, statement: String) -> Pri
 }
 
 /// The statement of the modes whose claim holds.
-fn guarantee(
-    config: &TrainConfig,
-    asked: Privacy,
-    plan: &Plan,
-    holdings: &Holdings,
-    largest_unit: usize,
-) -> PrivacyReport {
-    let (epsilon, delta) = (asked.epsilon, asked.delta.unwrap_or_default());
-    let noise = config.noise();
-    let unit = neighbour(largest_unit);
+fn guarantee(config: &TrainConfig, said: &Statement, plan: &Plan, about: &About) -> PrivacyReport {
+    let (epsilon, delta) = claimed(said);
+    let unit = neighbour(about.largest_unit);
     let how = match (config.mode, plan.batch()) {
         (Mode::Poisson, _) => format!(
             "{} rounds on secret Poisson batches, accounted by their privacy loss distribution",
@@ -271,33 +328,27 @@ fn guarantee(
             plan.rounds()
         ),
     };
-    let who = match holdings {
+    let who = match about.split {
         _ if config.method.central() => {
             "everyone but the curator, who is trusted with all records and attributes"
         }
-        Holdings::Silos(_) => "the server and all other silos",
-        Holdings::Split { .. } => {
-            "the server and all silos; attributes holders learn the features of every record"
-        }
+        false => "the server and all other silos",
+        true => "the server and all silos; attributes holders learn the features of every record",
     };
     let place = if config.method.central() { "" } else { "in each silo, " };
-    let source = where_noise_is_from(noise, "run on");
+    let source = where_noise_is_from(said, "run on");
     let statement = format!(
         "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
          attribute of every {unit}, {place}against {who}: {how}, integer noise. {source} \
          Features and labels are not protected."
     );
-    holding(noise, epsilon, delta, statement)
+    holding(said, statement)
 }
 
 /// Randomised response: pure, local, once.
-fn randomised(
-    noise: NoiseKind,
-    epsilon: f64,
-    classes: usize,
-    largest_unit: usize,
-) -> PrivacyReport {
-    let secure = noise == NoiseKind::Secure;
+fn randomised(said: &Statement, classes: usize, largest_unit: usize) -> PrivacyReport {
+    let secure = said.kind == StatementKind::Private;
+    let (epsilon, _) = claimed(said);
     let others = (classes - 1) as f64;
     let kept = 100.0 * epsilon.exp() / (epsilon.exp() + others);
     let kept = if kept.is_finite() { kept } else { 100.0 };
@@ -321,36 +372,24 @@ fn randomised(
          protected: the loss gradients and class tables that silos send are exact functions of \
          them and of the answers."
     );
-    PrivacyReport {
-        kind: if secure { "private" } else { "simulation" },
-        epsilon: Some(epsilon),
-        delta: Some(0.0),
-        holds: true,
-        honest_epsilon: Some(epsilon),
-        claimed_epsilon: None,
-        adjacency: Some(ADJACENCY),
-        statement,
-    }
+    holding(said, statement)
 }
 
 /// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
-fn honest_epsilon(asked: Privacy, plan: &Plan, holdings: &Holdings, classes: usize) -> Option<f64> {
-    let sizes = holdings.sizes();
+fn honest_epsilon(asked: Privacy, plan: &Plan, about: &About) -> Option<f64> {
+    let About { split, sizes, classes, .. } = about;
     let largest = sizes.iter().copied().max()?;
-    let batch = |held: usize| match (plan.batch(), holdings) {
+    let batch = |held: usize| match (plan.batch(), split) {
         (Batch::All | Batch::Block(_), _) => held,
-        (Batch::Mini(size), Holdings::Silos(_)) => size as usize,
+        (Batch::Mini(size), false) => size as usize,
         // Silos of one attributes holder announce equal shares of their records.
-        (Batch::Mini(size), Holdings::Split { .. }) => {
-            (size as usize * held / largest).clamp(1, size as usize)
-        }
+        (Batch::Mini(size), true) => (size as usize * held / largest).clamp(1, size as usize),
     };
-    let cost = |held, size| squared_mu(asked, plan.rounds(), held, size, classes);
-    let worst = match holdings {
-        Holdings::Silos(_) => sizes.iter().map(|&held| cost(held, batch(held))).fold(0.0, f64::max),
-        Holdings::Split { .. } => {
-            cost(sizes.iter().sum(), sizes.iter().map(|&held| batch(held)).sum())
-        }
+    let cost = |held, size| squared_mu(asked, plan.rounds(), held, size, *classes);
+    let worst = if *split {
+        cost(sizes.iter().sum(), sizes.iter().map(|&held| batch(held)).sum())
+    } else {
+        sizes.iter().map(|&held| cost(held, batch(held))).fold(0.0, f64::max)
     };
     let mu = Mu::try_from(worst.sqrt()).ok()?;
     Some(gdp::epsilon(mu, Delta::try_from(asked.delta?).ok()?))

@@ -7,8 +7,8 @@ use std::time::Instant;
 use serde::Serialize;
 use steffle::baselines::FederatedRound;
 use steffle::division::SiloError;
-use steffle::division::attributes::ClassRelease;
-use steffle::driver::{Agreement, DriverError, Federation, GapEstimate};
+use steffle::division::attributes::{AttributesDivisionError, ClassRelease};
+use steffle::driver::{Agreement, DriverError, Federation, GapEstimate, RunKind};
 use steffle::model::Classifier;
 use steffle::one_shot::OneShotError;
 use steffle::protocol::{RunId, SchemaHash};
@@ -20,6 +20,7 @@ use steffle::train::{
 };
 use steffle_data::Schema;
 use steffle_privacy::Mu;
+use steffle_privacy::ledger::{Refusal, Statement};
 
 use super::Prepared;
 use super::load::Holdings;
@@ -38,6 +39,8 @@ pub(crate) struct Trained {
     pub(crate) rounds: u32,
     pub(crate) trace: Vec<Trace>,
     pub(crate) theorem: Option<Theorem>,
+    /// What the stores may say about what they released, where the method asked them.
+    pub(crate) statement: Option<Statement>,
     /// mu that the dearest store spent.
     pub(crate) spent: Option<f64>,
     pub(crate) signal_to_noise: Option<f64>,
@@ -101,6 +104,11 @@ impl Ready {
             objective: Arc::new(objective),
             seed: config.seed,
             noise: config.noise(),
+            kind: RunKind {
+                method: config.method.to_string(),
+                mode: config.mode.to_string(),
+                notion: config.notion.to_string(),
+            },
         };
         let federation = match holdings {
             Holdings::Silos(silos) => Federation::of_silos(agreement, silos),
@@ -150,6 +158,7 @@ impl Ready {
             rounds: outcome.rounds,
             trace: outcome.trace.into_iter().map(Trace::Round).collect(),
             theorem: outcome.theorem,
+            statement: outcome.statement,
             spent: outcome.spent.map(Mu::value),
             signal_to_noise: outcome.signal_to_noise,
             lambda: None,
@@ -177,7 +186,7 @@ impl Ready {
             wall + public.wall_seconds,
             cpu.zip(public.cpu_seconds).map(|(release, public)| release + public),
         );
-        let spent = self.federation.spent().map(Mu::value);
+        let (spent, statement) = self.said();
         let (objective, minimum) = (self.objective, &public.minimum);
         let mut path = FairPath::new(&mut self.federation, objective, minimum, variance, OPTIMUM);
         let one = |&lambda: &f64| {
@@ -197,6 +206,7 @@ impl Ready {
                 rounds: minimum.evaluations + fair.evaluations,
                 trace,
                 theorem: None,
+                statement,
                 spent,
                 signal_to_noise: None,
                 lambda: None,
@@ -234,6 +244,11 @@ impl Ready {
         }
     }
 
+    /// What was spent, and what may be said of it.
+    fn said(&mut self) -> (Option<f64>, Option<Statement>) {
+        (self.federation.spent().map(Mu::value), self.federation.statement())
+    }
+
     /// A refusal to pool names the feature by its number; the user knows it by its column.
     fn name_feature(&self, error: &DriverError) -> Failure {
         if let DriverError::Silo { source: SiloError::OneShot(rare), .. } = error
@@ -258,7 +273,7 @@ impl Ready {
     ) -> Result<Trained, Failure> {
         let clock = Clock::start();
         let (variance, told) = self.release(release, public)?;
-        let spent = self.federation.spent().map(Mu::value);
+        let (spent, statement) = self.said();
         let (objective, minimum) = (self.objective, &public.minimum);
         let mut path = FairPath::new(&mut self.federation, objective, minimum, variance, OPTIMUM);
         let Some(told) = told else { return Ok(public.trained()) };
@@ -275,6 +290,7 @@ impl Ready {
             rounds: minimum.evaluations + targeted.fair.evaluations,
             trace,
             theorem: None,
+            statement,
             spent,
             signal_to_noise: None,
             lambda: Some(targeted.lambda),
@@ -294,6 +310,7 @@ impl Public {
             rounds: self.minimum.evaluations,
             trace: self.trace(),
             theorem: None,
+            statement: None,
             spent: None,
             signal_to_noise: None,
             lambda: None,
@@ -369,16 +386,25 @@ fn feature_names(schema: &Schema) -> Vec<String> {
     numeric.chain(levels).collect()
 }
 
+/// A budget that does not allow it has a status of its own.
 pub(super) fn failed(error: &DriverError) -> Failure {
+    if let DriverError::Silo { source: SiloError::Attributes(refused), .. } = error
+        && let AttributesDivisionError::Refused(refusal) = refused
+        && let Refusal::Budget { .. } | Refusal::Policy { .. } | Refusal::Revealed { .. } = refusal
+    {
+        let help = "a store's budget is for its life: every run, method and lambda on the same \
+                    records adds up; ask for less, or end here";
+        return Failure::budget(refusal.code(), error.to_string()).help(help);
+    }
     Failure::data("train::failed", error.to_string())
 }
 
 fn explain(error: &TrainError) -> Failure {
-    let code = match error {
-        TrainError::Diverged(_) => "train::diverged",
-        _ => "train::failed",
-    };
-    Failure::data(code, error.to_string())
+    match error {
+        TrainError::Driver(error) => failed(error),
+        TrainError::Diverged(_) => Failure::data("train::diverged", error.to_string()),
+        _ => Failure::data("train::failed", error.to_string()),
+    }
 }
 
 /// Equal runs have equal ids: a simulation has no need for a fresh one.
@@ -424,4 +450,34 @@ fn processor_seconds() -> Option<f64> {
 #[cfg(not(unix))]
 fn processor_seconds() -> Option<f64> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use steffle_privacy::ledger::Pot;
+
+    use super::*;
+    use crate::failure::Status;
+
+    #[test]
+    fn a_spent_budget_has_a_status_and_a_code_of_its_own() {
+        let refusal = Refusal::Budget {
+            pot: Pot::Gaussian,
+            spent: 0.18,
+            asked: 0.18,
+            left: 0.0,
+            epsilon: 1.0,
+            delta: 1e-9,
+        };
+        let source = SiloError::Attributes(refusal.into());
+        let failure = explain(&TrainError::Driver(DriverError::Silo { silo: 1, source }));
+        assert_eq!(failure.status, Status::Budget);
+        assert_eq!(failure.code, "steffle::ledger::budget");
+        for word in ["silo 1", "spent", "asked", "left", "epsilon 1"] {
+            assert!(failure.message.contains(word), "{}", failure.message);
+        }
+        let source = SiloError::Attributes(Refusal::Kind.into());
+        let other = failed(&DriverError::Silo { silo: 0, source });
+        assert_eq!(other.status, Status::Data);
+    }
 }

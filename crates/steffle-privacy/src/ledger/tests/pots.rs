@@ -2,7 +2,8 @@ use super::*;
 
 pub(super) fn policy(epsilon: f64, delta: f64, pure_share: f64, sampled_share: f64) -> Policy {
     let (methods, modes, notions) = (Vec::new(), Vec::new(), Vec::new());
-    Policy { epsilon, delta, pure_share, sampled_share, methods, modes, notions }
+    let simulations = true;
+    Policy { epsilon, delta, pure_share, sampled_share, methods, modes, notions, simulations }
 }
 
 #[test]

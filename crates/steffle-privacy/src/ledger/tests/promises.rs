@@ -110,3 +110,15 @@ fn a_private_store_is_one_from_its_first_day() {
     assert_eq!(store.open(&simulated(1.0), Accounts::One), refused);
     store.open(&gaussian(1.0, 1e-6), Accounts::One).unwrap();
 }
+
+/// Whoever sets a budget means it: an offer that claims nothing would read s beside it.
+#[test]
+fn a_policy_admits_no_simulation_unless_it_says_so() {
+    let policy = Policy { simulations: false, ..pots::policy(5.0, 1e-6, 0.0, 0.0) };
+    let mut store = MemoryLedger::with_policy(policy).unwrap();
+    for offer in [nothing(), simulated(1.0)] {
+        let refused = store.open(&offer, Accounts::One);
+        assert_eq!(refused, Err(Refusal::Revealed { already: false }));
+    }
+    assert!(store.open(&gaussian(1.0, 1e-7), Accounts::One).is_ok());
+}

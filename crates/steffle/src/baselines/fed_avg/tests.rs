@@ -114,6 +114,7 @@ fn one_full_step_is_steffle_without_fairness() {
             objective: Arc::new(objective),
             seed: 5,
             noise: NoiseKind::Simulation,
+            kind: crate::driver::RunKind::default(),
         };
         let silos = vec![silo(0, 40), silo(40, 170), silo(170, 200)];
         let mut federation = Federation::of_silos(agreement, silos).unwrap();

@@ -1,20 +1,29 @@
-//! Sums of candidates, selected by the real classes.
+//! Questions in, released replies out: what a division accepts, prices and answers.
 
-use std::collections::HashMap;
+use steffle_privacy::ledger::{
+    Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
+};
+use steffle_privacy::{Mu, Sampling};
 
-use super::account::{Account, Charged, Cost, Refusal};
-use super::price::{Announced, Price, PriceError, unit_costs};
-use super::release::{Released, Reserved, Shape, Unreleased};
-use super::{Attributes, Combinations, Terms};
-use crate::division::banks::add_by_slot;
-use crate::division::distances::{DistanceRoom, Distances, INPUT_GRID, Pairs};
-use crate::division::records::Batches;
-use crate::division::{Candidates, Who};
-use crate::model::{Block, Coefficients, Factor, Gradient, Inputs, Pending, kernel, nearest};
+use super::bounds;
+use super::door::{Price, Released, Request, Store, Unreleased};
+use super::lattice::{Centred, Lattice, Sizes, power_above};
+use super::measured::Measured;
+use super::noised::Noise;
+use super::price::{Distances, PriceError};
+use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
+use super::units::UnitsOf;
+use super::{
+    Asking, Attributes, ClassMessage, ClassRelease, Combinations, FeatureMessage, Terms, UnitList,
+    classes, features,
+};
+use crate::linear::Whitening;
+use crate::model::{Block, Coefficients};
 use crate::noise::NoiseSource;
-use crate::protocol::{Batch, Handover, PrivateSums, Question, QuestionError};
+use crate::protocol::{Batch, Form, Handover, Question, QuestionError};
+use std::sync::Arc;
 
-/// Why an attributes division refuses to be set up.
+/// Why an attributes division refuses.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum AttributesDivisionError {
@@ -43,42 +52,91 @@ pub enum AttributesDivisionError {
     /// The price was not reserved.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The second pass over the records did not see what was priced.
+    #[error(
+        "the records changed between pricing and summing; nothing was sent, and the price stays \
+         spent"
+    )]
+    Unpriced,
 }
 
-/// Holds the sensitive classes and answers with released sums.
+/// Holds the sensitive classes and answers with released messages.
 pub struct AttributesDivision {
-    attributes: Attributes,
-    /// Position by id, for handovers that name ids. Empty in a silo whose divisions are aligned.
-    positions: HashMap<u64, u32>,
+    store: Store,
     terms: Terms,
-    account: Account,
 }
 
-/// Room for what the division selects for a chunk. It holds classes, so it has no accessor and
-/// never leaves the division but to be handed back.
-#[derive(Default)]
-pub struct Selection {
-    /// The classes of the chunk's records.
-    own: Vec<u16>,
-    slots: Vec<u32>,
-    by_slot: Vec<f64>,
-    scores: Vec<f64>,
-    hidden: Vec<Vec<f64>>,
-    coefficients: Coefficients,
-    /// Announced ids that were seen, in the order of the announcement.
-    announced: usize,
+/// What a price is about, beside the question.
+pub(in crate::division) struct About<'a> {
+    /// The model's layers.
+    pub(in crate::division) blocks: &'a [Block],
+    /// Announced records.
+    pub(in crate::division) records: usize,
+    /// What is charged where a grant has one account per block.
+    pub(in crate::division) charge: Charge,
+    /// The shape of the noise.
+    pub(in crate::division) whitening: Option<Arc<Whitening>>,
+    /// The request's name.
+    pub(in crate::division) request: Request,
+}
+
+/// A question that can be measured: what is summed under each class, on which grid.
+pub(in crate::division) struct Asked(AskedForm);
+
+impl Asked {
+    /// A question about centred sums of integers; refuses what is outside of the bounds.
+    pub(in crate::division) fn on_lattice(
+        question: &Question,
+        blocks: &[Block],
+        classes: usize,
+        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
+    ) -> Result<Self, PriceError> {
+        if question.form != Form::Centred {
+            return Err(PriceError::Clipped);
+        }
+        bounds::check(question, blocks, classes)?;
+        let centred = Centred::new(question, classes);
+        let lattice = Lattice::new(sizes(&centred)?, classes)?;
+        Ok(Self(AskedForm::Centred(centred, Some(lattice))))
+    }
+
+    /// One about sums as they are.
+    fn plain(question: &Question, classes: usize) -> Self {
+        Self(match question.form {
+            Form::Centred => AskedForm::Centred(Centred::new(question, classes), None),
+            Form::Clipped { limit } => {
+                AskedForm::Clipped(Combinations::new(question, classes, limit))
+            }
+        })
+    }
+
+    /// Measures a chunk, where there is something to measure.
+    pub(in crate::division) fn measure(
+        &self,
+        measured: &mut Measured,
+        chunk: &crate::division::Candidates<'_>,
+        lengths: Option<&[f64]>,
+    ) {
+        if let AskedForm::Centred(centred, Some(lattice)) = &self.0 {
+            measured.add(centred, lattice, chunk, lengths);
+        }
+    }
 }
 
 impl AttributesDivision {
-    /// A division that is asked by record id (centralisations 3 and 4).
-    pub fn by_id(attributes: Attributes) -> Self {
-        let positions = attributes.ids().iter().zip(0..).map(|(&id, at)| (id, at)).collect();
-        Self { attributes, positions, terms: Terms::Open, account: Account::default() }
+    /// A division that is asked by record id (centralisations 3 and 4). `units` lists every id of
+    /// the index.
+    pub fn by_id(attributes: Attributes, units: UnitList) -> Self {
+        Self { store: Store::new(attributes, units, true), terms: Terms::Open }
     }
 
     /// A division beside a records division with the same records in the same order; refuses
-    /// others.
-    pub fn beside(attributes: Attributes, ids: &[u64]) -> Result<Self, AttributesDivisionError> {
+    /// others. `units` numbers the unit of every record.
+    pub fn beside(
+        attributes: Attributes,
+        ids: &[u64],
+        units: Option<&[u32]>,
+    ) -> Result<Self, AttributesDivisionError> {
         let own = attributes.ids();
         if own != ids {
             let position = own.iter().zip(ids).position(|(a, b)| a != b);
@@ -88,47 +146,49 @@ impl AttributesDivision {
                 position: position.unwrap_or(own.len().min(ids.len())),
             });
         }
-        let (terms, account) = (Terms::Open, Account::default());
-        Ok(Self { attributes, positions: HashMap::new(), terms, account })
+        let units = UnitList::beside(ids.len(), units);
+        Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open })
     }
 
-    /// What it holds: for this module's own eyes.
-    pub(super) fn attributes(&self) -> &Attributes {
-        &self.attributes
+    /// Keeps its budget in another ledger; grants of the old one end.
+    pub fn set_ledger(&mut self, ledger: Box<dyn Ledger>) {
+        self.store.set_ledger(ledger);
     }
 
-    /// Where it holds the record with this id, if it does.
-    pub(super) fn position(&self, id: u64) -> Option<usize> {
-        self.positions.get(&id).map(|&at| at as usize)
+    /// Accepts an offer, if its ledger and policy do, and grants the run its share; a grant before
+    /// it is closed. `terms` are what replies are released under: whatever they are, the ledger
+    /// refuses what the grant does not cover.
+    pub fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        terms: Terms,
+        accounts: Accounts,
+    ) -> Result<(), Refusal> {
+        if let (Claim::Sampled(event), Terms::Poisson { sampler, noise_multiplier, .. }) =
+            (&offer.offer().claim, &terms)
+            && (event.sampling != Sampling::Poisson(sampler.0)
+                || event.noise_multiplier != *noise_multiplier)
+        {
+            // The coin that is tossed has to be the one that is accounted for.
+            return Err(Refusal::Kind);
+        }
+        self.close()?;
+        let grant = self.store.ledger().open(offer, accounts)?;
+        self.store.set_grant(Some(grant));
+        self.terms = terms;
+        Ok(())
     }
 
-    /// Takes a cost as spent; refuses what the budget does not cover.
-    pub(super) fn pay(&mut self, cost: Cost, charged: Charged) -> Result<(), Refusal> {
-        self.account.pay(cost, charged, Vec::new)
+    /// Ends the grant: what it never reserved goes back to the budget.
+    pub fn close(&mut self) -> Result<(), Refusal> {
+        if let Some(grant) = self.store.grant() {
+            self.store.ledger().close(grant)?;
+            self.store.set_grant(None);
+        }
+        Ok(())
     }
 
-    /// Sensitive classes the schema knows.
-    pub fn classes(&self) -> usize {
-        self.attributes.class_count()
-    }
-
-    /// Records it holds the class of.
-    pub fn len(&self) -> usize {
-        self.attributes.ids().len()
-    }
-
-    /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Sets what the replies to come are released under, and what they may cost: the division's
-    /// own decision, not the server's.
-    pub fn set_terms(&mut self, terms: Terms, account: Account) {
-        (self.terms, self.account) = (terms, account);
-    }
-
-    /// Changes the terms and keeps the account.
+    /// Changes the terms within a grant.
     pub fn change_terms(&mut self, terms: Terms) {
         self.terms = terms;
     }
@@ -138,67 +198,139 @@ impl AttributesDivision {
         &self.terms
     }
 
-    /// What was spent.
-    pub fn account(&self) -> &Account {
-        &self.account
+    /// What the open grant has spent on Gaussian messages: its dearest block or unit.
+    pub fn spent(&mut self) -> Option<Mu> {
+        let grant = self.store.grant()?;
+        self.store.ledger().spent(grant)
     }
 
-    /// What a reply about these records would cost and be released under. Reads no `s`, and does
-    /// not depend on how many of the records it holds.
-    pub fn price(&self, announced: &Announced<'_>) -> Result<Price, PriceError> {
-        Price::new(&self.terms, announced)
+    /// What the open grant has released.
+    pub fn receipts(&self) -> Vec<Receipt> {
+        self.store.receipts()
     }
 
-    /// Whether replies must be about all records: the coins and the accounts of units are.
-    pub(in crate::division) fn needs_all(&self) -> bool {
-        matches!(self.terms, Terms::Poisson { .. }) || self.retired().is_some()
+    /// The door.
+    pub(in crate::division) fn store(&mut self) -> &mut Store {
+        &mut self.store
     }
 
-    /// Units that cannot pay for another full round, where each has its own account. Their distances
-    /// are to be left out of the price, and they are left out of the sums.
-    pub fn retired(&self) -> Option<Vec<bool>> {
-        let Terms::Exact(share) = &self.terms else { return None };
-        self.account.retired(share.round)
+    /// Sensitive classes the schema knows.
+    pub fn classes(&self) -> usize {
+        self.store.classes()
     }
 
-    /// Takes the price as spent, then draws the noise; under Poisson terms also the coins, one per
-    /// unit. A ledger will stand here: it writes the price down, durably, before anything else.
-    pub fn reserve(
+    /// Records it holds the class of.
+    pub fn len(&self) -> usize {
+        self.store.ids().len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What has to be measured before a question can be priced; refuses what cannot be.
+    pub(in crate::division) fn asked(
+        &self,
+        question: &Question,
+        blocks: &[Block],
+        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
+    ) -> Result<Asked, PriceError> {
+        if self.measures() {
+            Asked::on_lattice(question, blocks, self.classes(), sizes)
+        } else {
+            Ok(Asked::plain(question, self.classes()))
+        }
+    }
+
+    /// Whether replies are priced by what they are about.
+    pub(in crate::division) fn measures(&self) -> bool {
+        matches!(self.terms, Terms::Exact(_) | Terms::Poisson { .. })
+    }
+
+    /// Units that cannot pay for another full round, where each has its own account. They cost
+    /// nothing, and are left out of the sums.
+    fn retired(&mut self) -> Option<Vec<bool>> {
+        let Terms::Exact(share) = self.terms else { return None };
+        let grant = self.store.grant()?;
+        self.store.ledger().retired(grant, share.round)
+    }
+
+    /// What a reply about these records costs and is released under. Reads no `s`, and does not
+    /// depend on how many of the records it holds.
+    fn price(
         &mut self,
-        price: Price,
-        announced: &Announced<'_>,
-        charged: Charged,
-        units: Option<&[u32]>,
-        source: &mut impl NoiseSource,
-    ) -> Result<Reserved, Refusal> {
-        let mut chosen = None;
-        if let Some(retired) = self.retired() {
-            let counts = match units {
-                Some(units) => units.iter().map(|&unit| !retired[unit as usize]).collect(),
-                None => retired.iter().map(|retired| !retired).collect(),
-            };
-            chosen = Some((counts, 1.0));
-        }
-        self.account.pay(price.cost, charged, || unit_costs(&price.noise, announced))?;
-        if let Terms::Poisson { sampler, .. } = &self.terms {
-            let plan = self.account.plan().ok_or(Refusal::Kind)?;
-            let count = announced.distances.map_or(announced.records, Distances::len);
-            let batch = steffle_privacy::Sampler::draw(sampler, count, &mut || source.bits())?;
-            plan.admit(&batch)?;
-            let mut drawn = vec![false; count];
-            batch.members().iter().for_each(|&unit| drawn[unit] = true);
-            let by_record = match units {
-                Some(units) => units.iter().map(|&unit| drawn[unit as usize]).collect(),
-                None => drawn,
-            };
-            chosen = Some((by_record, sampler.0.value()));
-        }
-        let Announced { messages, theta_numbers, classes, columns, cells, .. } = *announced;
+        question: &Question,
+        asked: Asked,
+        measured: &Measured,
+        units: &UnitsOf<'_>,
+        about: About<'_>,
+    ) -> Result<Price<Sums>, AttributesDivisionError> {
+        let About { blocks, records, charge, whitening, request } = about;
         let shape = Shape {
-            thetas: (messages, theta_numbers / messages.max(1)),
-            tables: (cells, classes, columns),
+            messages: question.messages(),
+            blocks: blocks.to_vec(),
+            tables: (question.cells.len(), self.classes(), question.columns()),
         };
-        Ok(Reserved::new(price.noise, shape, chosen, source))
+        let retired = self.retired();
+        // Secret coins and accounts of single units are about all records.
+        let partial = question.batch != Batch::All;
+        if partial && (retired.is_some() || matches!(self.terms, Terms::Poisson { .. })) {
+            return Err(Refusal::Kind.into());
+        }
+        let Asked(form) = asked;
+        let (share, table) = match &self.terms {
+            Terms::Open | Terms::OfMean(_) => {
+                let noise = match &self.terms {
+                    Terms::OfMean(scale) => Noise::Gaussian(scale.scaled(records as f64)),
+                    _ => Noise::None,
+                };
+                let digest = measured.digest;
+                let (left_out, coins) = (None, None);
+                let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
+                return Ok(Price::new(asked, Cost::Revealed, Charge::All, request));
+            }
+            Terms::Exact(share) => (share.round, share.table),
+            Terms::Poisson { noise_multiplier, table, .. } => {
+                (noise_multiplier.value().powi(-2), *table)
+            }
+        };
+        let AskedForm::Centred(_, Some(lattice)) = &form else {
+            return Err(PriceError::Clipped.into());
+        };
+        let mut distances = Distances::new(measured, units, records)?;
+        retired.iter().for_each(|retired| distances.leave_out(retired));
+        let (noises, squared) = distances.noises(lattice, share, table, records)?;
+        let (thetas, tables) = shape.numbers();
+        let (slack, numbers) = noises.slack(thetas, tables);
+        let (cost, coins) = match &self.terms {
+            Terms::Poisson { sampler, .. } => {
+                let coins = Some((*sampler, units.to_owned()));
+                (Cost::Planned { squared, slack, numbers }, coins)
+            }
+            _ if noises.silent() => (Cost::Free, None),
+            _ => (Cost::Gaussian { squared, slack, numbers }, None),
+        };
+        let charge = match &retired {
+            Some(_) => Charge::Units(distances.by_unit(&noises)),
+            None => charge,
+        };
+        let left_out = retired.map(|retired| units.by_record(&retired));
+        let (noise, digest) = (Noise::Integer(noises), distances.digest);
+        let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
+        Ok(Price::new(asked, cost, charge, request))
+    }
+
+    /// [`price`](Self::price) where questions are about positions.
+    pub(in crate::division) fn price_positions(
+        &mut self,
+        question: &Question,
+        asked: Asked,
+        measured: &Measured,
+        about: About<'_>,
+    ) -> Result<Price<Sums>, AttributesDivisionError> {
+        let units = self.store.units().of_positions().to_owned();
+        self.price(question, asked, measured, &units, about)
     }
 
     /// Answers a question about announced records, of which it holds some, all or none.
@@ -209,225 +341,161 @@ impl AttributesDivision {
         &mut self,
         question: &Question,
         handovers: &[Handover],
+        request: Request,
         noise: &mut impl NoiseSource,
-    ) -> Result<Released<PrivateSums>, AttributesDivisionError> {
-        let columns = question.cells.first().map_or(0, |cell| cell.quadratic.len());
-        let cells = question.cells.len();
-        question.check(question.theta.len(), cells, self.classes(), columns)?;
-        let refuse = |what| Err(AttributesDivisionError::Handover(what));
-        let Some(first) = handovers.first() else {
-            return refuse("there is none");
+    ) -> Result<Released<Sums>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request) {
+            return Ok(stored);
+        }
+        let blocks = fitting(question, handovers, self.classes())?;
+        let ids: Vec<u64> = handovers.iter().flat_map(Handover::ids).copied().collect();
+        // The holder's own list says who is one unit, over all handovers; every holder sees every
+        // announced record and prices all of them, whether it holds one, all or none.
+        let units = self.store.units().announced(&ids)?;
+        let asked = self.asked(question, blocks, |centred| handed_sizes(centred, handovers))?;
+        let mut measured = Measured::default();
+        each_candidates(handovers, |chunk| asked.measure(&mut measured, chunk, None));
+        let charge = match question.batch {
+            Batch::Block(of) => match self.store.units().block(&units, of) {
+                Some(at) => Charge::Block { of, at },
+                None => Charge::All,
+            },
+            Batch::All | Batch::Mini(_) => Charge::All,
         };
-        let blocks = first.blocks();
-        if blocks.iter().map(Block::parameters).sum::<usize>() != question.theta.len() {
-            return refuse("its layers do not make up theta");
-        }
-        let mut announced: Vec<u64> = Vec::new();
-        for handover in handovers {
-            if handover.blocks() != blocks {
-                return refuse("two handovers describe different models");
-            }
-            handover.fits(cells, columns).map_err(AttributesDivisionError::Handover)?;
-            announced.extend_from_slice(handover.ids());
-        }
-        announced.sort_unstable();
-        if announced.windows(2).any(|pair| pair[0] == pair[1]) {
-            return refuse("a record id was announced twice");
-        }
-        // Every holder sees every announced record, so each finds the same bound over all of them,
-        // and prices its reply by it whether it holds one, all or none.
-        // Coins, where there are any, are tossed for all of them too: all are announced, and which
-        // of them a holder counts is its secret.
-        let measured = matches!(self.terms, Terms::Exact(_) | Terms::Poisson { .. });
-        let distances =
-            measured.then(|| announced_distances(question, handovers, self.classes(), columns));
-        let units = announced_units(handovers);
-        let about = Announced::new(
-            announced.len(),
-            distances.as_ref(),
-            question,
-            self.classes(),
-            blocks.iter().map(Block::parameters).sum(),
-        );
-        let price = self.price(&about)?;
-        let charged = announced_block(question.batch, handovers);
-        let reserved = self.reserve(price, &about, charged, units.as_deref(), noise)?;
-        let combinations = Combinations::new(question, self.classes(), columns);
-        let mut sums = self.open(&reserved, question, blocks);
-        let mut selection = Selection::default();
-        for handover in handovers {
-            let factors = handover.factors();
-            let candidates = handover.candidates(&factors);
-            self.add(&reserved, &combinations, &candidates, &mut sums, &mut selection, None);
-        }
-        Ok(sums.release(reserved, self.classes(), None))
-    }
-
-    /// Empty sums for a question, opened by a reserved price.
-    pub fn open(&self, _paid: &Reserved, question: &Question, blocks: &[Block]) -> Unreleased {
-        let size = question.cells.first().map_or(0, |cell| cell.combinations.len());
-        Unreleased {
-            tables: vec![kernel::zeros(size); question.cells.len()],
-            thetas: vec![Gradient::of_blocks(blocks); question.messages()],
-        }
-    }
-
-    /// Adds what the records of a chunk contribute under their real classes and, since it visits
-    /// the same rows, what is `pending` for the records division.
-    pub fn add(
-        &self,
-        reserved: &Reserved,
-        combinations: &Combinations,
-        candidates: &Candidates<'_>,
-        sums: &mut Unreleased,
-        selection: &mut Selection,
-        mut pending: Option<Pending<'_>>,
-    ) {
-        let Candidates { who, cells, scores, caps, factors } = *candidates;
-        let columns = combinations.columns();
-        let classes = self.attributes.classes();
-        let Selection { own, slots, by_slot, coefficients, scores: rounded, hidden, announced } =
-            selection;
-        match who {
-            Who::Positions(positions) => {
-                kernel::pick(classes, positions, own);
-                combinations.slots(cells, own, slots);
-                if let Some(chosen) = &reserved.chosen {
-                    for (slot, &at) in slots.iter_mut().zip(positions) {
-                        *slot = if chosen[at as usize] { *slot } else { combinations.no_slot() };
-                    }
-                }
-            }
-            Who::Ids(ids) => {
-                slots.clear();
-                slots.extend(cells.iter().zip(ids).map(|(&cell, id)| {
-                    let held = self.positions.get(id).map(|&at| classes[at as usize]);
-                    held.map_or(combinations.no_slot(), |class| combinations.slot(cell, class))
-                }));
-                if let Some(chosen) = &reserved.chosen {
-                    for (slot, &chosen) in slots.iter_mut().zip(&chosen[*announced..]) {
-                        *slot = if chosen { *slot } else { combinations.no_slot() };
-                    }
-                }
-                *announced += ids.len();
-            }
-        }
-        let lattice = reserved.lattice();
-        let scores = match lattice {
-            None => scores,
-            Some(lattice) => {
-                let scale = if lattice.score > 0.0 { 1.0 / lattice.score } else { 0.0 };
-                rounded.clear();
-                rounded.extend(scores.iter().map(|score| nearest(score * scale)));
-                rounded
-            }
-        };
-        by_slot.clear();
-        by_slot.resize((combinations.no_slot() as usize + 1) * columns, 0.0);
-        add_by_slot(slots, scores, columns, by_slot);
-        combinations.fold_tables(by_slot, &mut sums.tables);
-        if combinations.silent() || lattice.is_some_and(|lattice| lattice.coefficient == 0.0) {
-            return pending.into_iter().for_each(Pending::add);
-        }
-        // Theta messages of different cells are different sums: one scatter for each.
-        let on_grid: Vec<Factor<'_>>;
-        let inputs = if lattice.is_some() && factors.len() > 1 {
-            on_grid = round_hidden(factors, hidden);
-            &on_grid
-        } else {
-            factors
-        };
-        for (message, theta) in sums.thetas.iter_mut().enumerate() {
-            let table = combinations.message(message);
-            coefficients.fill(factors, slots, table, columns, combinations.limit());
-            if let Some(lattice) = lattice {
-                coefficients.round(factors, caps, lattice.coefficient);
-            }
-            match pending.take() {
-                Some(pending) => theta.add_beside(inputs, coefficients, pending),
-                None => theta.add(inputs, coefficients),
-            }
-        }
-        pending.into_iter().for_each(Pending::add);
-    }
-}
-
-/// The factors with hidden units rounded to the grid of the rows.
-fn round_hidden<'a>(factors: &[Factor<'a>], hidden: &'a mut Vec<Vec<f64>>) -> Vec<Factor<'a>> {
-    hidden.resize_with(factors.len(), Vec::new);
-    for (factor, room) in factors.iter().zip(hidden.iter_mut()) {
-        if let Inputs::Dense(units) = factor.inputs {
-            room.clear();
-            room.extend(units.iter().map(|unit| nearest(unit / INPUT_GRID) * INPUT_GRID));
-        }
-    }
-    let layers = factors.iter().zip(hidden.iter());
-    layers
-        .map(|(factor, room)| match factor.inputs {
-            Inputs::Rows(_) => *factor,
-            Inputs::Dense(_) => Factor { inputs: Inputs::Dense(room), ..*factor },
-        })
-        .collect()
-}
-
-/// What an announcement is charged to. A record's block is a function of its id, or of its unit's
-/// smallest, so a holder finds it by itself: ids of several blocks are charged to every block.
-fn announced_block(batch: Batch, handovers: &[Handover]) -> Charged {
-    let Batch::Block(of) = batch else { return Charged::All };
-    let mut block = None;
-    for handover in handovers {
-        let mut keys = HashMap::new();
-        for (at, &id) in handover.ids().iter().enumerate() {
-            let unit = handover.units().map_or(at as u32, |units| units[at]);
-            let key = keys.entry(unit).or_insert(id);
-            *key = id.min(*key);
-        }
-        for key in keys.into_values() {
-            let own = Batches::block_with(key, of);
-            if *block.get_or_insert(own) != own {
-                return Charged::All;
-            }
-        }
-    }
-    block.map_or(Charged::All, |at| Charged::Block { of, at })
-}
-
-/// The unit of every announced record, numbered over all handovers, where any names units.
-fn announced_units(handovers: &[Handover]) -> Option<Vec<u32>> {
-    handovers.iter().any(|handover| handover.units().is_some()).then(|| {
-        let mut all = Vec::new();
-        let mut first = 0;
-        for handover in handovers {
-            let own: Vec<u32> = match handover.units() {
-                Some(units) => units.to_vec(),
-                None => (0..handover.len() as u32).collect(),
-            };
-            let count = own.iter().max().map_or(0, |&unit| unit + 1);
-            all.extend(own.iter().map(|unit| first + unit));
-            first += count;
-        }
-        all
-    })
-}
-
-/// Distances of all announced records, in the Euclidean metric, by unit where units are named.
-fn announced_distances(
-    question: &Question,
-    handovers: &[Handover],
-    classes: usize,
-    columns: usize,
-) -> Distances {
-    let pairs = Pairs::of(question, classes, columns);
-    let mut room = DistanceRoom::default();
-    let mut all = Distances::default();
-    for handover in handovers {
-        let mut own = Distances::default();
-        let factors = handover.factors();
-        own.add(&pairs, &handover.candidates(&factors), None, &mut room);
-        all.append(&match handover.units() {
-            Some(units) => own.by_unit(units),
-            None => own,
+        let about = About { blocks, records: ids.len(), charge, whitening: None, request };
+        let price = self.price(question, asked, &measured, &units, about)?;
+        let reserved = price.reserve(&mut self.store, noise)?;
+        let mut sums = Unreleased::<Sums>::empty(&reserved);
+        let mut room = Selection::default();
+        each_candidates(handovers, |candidates| {
+            let chunk = SumsChunk { candidates, pending: None, room: &mut room };
+            self.store.add(&reserved, chunk, &mut sums);
         });
+        self.store.release(reserved, sums)
     }
-    all
+
+    /// The units of announced ids, numbered from 0 in order of appearance; `None` where every record
+    /// is its own. Refuses ids that its list does not have.
+    pub(crate) fn units_of(
+        &self,
+        ids: &[u64],
+    ) -> Result<Option<Vec<u32>>, AttributesDivisionError> {
+        let units = self.store.units();
+        Ok(if units.joins_records() { units.announced(ids)?.renumbered() } else { None })
+    }
+
+    /// Answers records silos that ask for the sums of their features by class: pays once for all
+    /// of them, draws the noise, then reads the classes of the records it holds.
+    pub fn release_features(
+        &mut self,
+        silos: &[Asking<'_>],
+        request: Request,
+        source: &mut impl NoiseSource,
+    ) -> Result<Released<FeatureMessage>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request) {
+            return Ok(stored);
+        }
+        let (classes, units) = (self.classes(), self.store.units());
+        let price = features::price(&self.terms, classes, units, silos, request)?;
+        let reserved = price.reserve(&mut self.store, source)?;
+        let mut sums = Unreleased(reserved.asked().empty());
+        for (silo, &asking) in silos.iter().enumerate() {
+            self.store.add(&reserved, features::FeatureChunk { silo, asking }, &mut sums);
+        }
+        self.store.release(reserved, sums)
+    }
+
+    /// The class of every record it holds, as it is or randomised. Records of one unit get one
+    /// answer.
+    pub fn release_classes(
+        &mut self,
+        release: ClassRelease,
+        request: Request,
+        source: &mut impl NoiseSource,
+    ) -> Result<Released<ClassMessage>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request) {
+            return Ok(stored);
+        }
+        let (ids, units) = (self.store.ids(), self.store.units());
+        let price = classes::price(release, self.classes(), ids, units, request)?;
+        let reserved = price.reserve(&mut self.store, source)?;
+        let mut answers = Unreleased(Vec::new());
+        self.store.add(&reserved, (), &mut answers);
+        self.store.release(reserved, answers)
+    }
+}
+
+/// The layers that all handovers describe; refuses handovers that do not fit the question.
+fn fitting<'a>(
+    question: &Question,
+    handovers: &'a [Handover],
+    classes: usize,
+) -> Result<&'a [Block], AttributesDivisionError> {
+    let (cells, columns) = (question.cells.len(), question.columns());
+    question.check(question.theta.len(), cells, classes, columns)?;
+    let refuse = |what| Err(AttributesDivisionError::Handover(what));
+    let Some(first) = handovers.first() else {
+        return refuse("there is none");
+    };
+    let blocks = first.blocks();
+    if blocks.iter().map(Block::parameters).sum::<usize>() != question.theta.len() {
+        return refuse("its layers do not make up theta");
+    }
+    for handover in handovers {
+        if handover.blocks() != blocks {
+            return refuse("two handovers describe different models");
+        }
+        handover.fits(cells, columns).map_err(AttributesDivisionError::Handover)?;
+    }
+    Ok(blocks)
+}
+
+/// Visits the candidates of all handovers, numbered through.
+fn each_candidates(
+    handovers: &[Handover],
+    mut visit: impl FnMut(&crate::division::Candidates<'_>),
+) {
+    let mut first = 0;
+    for handover in handovers {
+        let factors = handover.factors();
+        visit(&handover.candidates(&factors, first));
+        first += handover.len();
+    }
+}
+
+/// The sizes of what was handed over, found by looking: no bound that came with it is believed.
+fn handed_sizes(centred: &Centred, handovers: &[Handover]) -> Result<Sizes, PriceError> {
+    /// Larger slopes would leave the range of a double in the end.
+    const LARGEST: f64 = 1e99;
+    let too_large = PriceError::Bound("slopes or scores larger than 1e99");
+    let (mut coefficient, mut score, mut reach, mut records) = (0.0_f64, 0.0_f64, 0_u64, 0);
+    let mut inside = true;
+    let mut see = |value: f64, most: &mut f64| {
+        inside &= value.abs() <= LARGEST;
+        *most = most.max(value.abs());
+    };
+    let mut room = Coefficients::default();
+    for handover in handovers {
+        reach += bounds::reach(handover.rows())?;
+        records += handover.len();
+    }
+    each_candidates(handovers, |chunk| {
+        let none = centred.cells as u32;
+        let cells: Vec<u32> = chunk.cells.iter().map(|&cell| u32::from(cell).min(none)).collect();
+        for table in &centred.tables {
+            room.fill(chunk.factors, &cells, table, centred.columns, None);
+            for (values, factor) in room.layers().iter().zip(chunk.factors) {
+                let width = factor.block.outputs;
+                for (record, values) in values.chunks_exact(width).enumerate() {
+                    let cap = chunk.caps.get(record).copied().unwrap_or(1.0);
+                    values.iter().for_each(|value| see(value * cap, &mut coefficient));
+                }
+            }
+        }
+        chunk.scores.iter().for_each(|&value| see(value, &mut score));
+    });
+    if !inside {
+        return Err(too_large);
+    }
+    Ok(Sizes { coefficient, score: power_above(score), reach, records })
 }

@@ -1,31 +1,49 @@
 //! The attributes division: the only place that reads `s`.
 //!
-//! A reply takes two phases: [`AttributesDivision::price`] says, without reading `s`, what the
-//! reply costs and what noise it gets; [`AttributesDivision::reserve`] pays and draws that noise
-//! (a ledger will stand there); and only a [`Reserved`] price opens the sums, which leave as
-//! [`Released`] or not at all.
+//! Everything it sends goes through the [`door`]: a [`Price`] that was made without `s`, paid from
+//! the store's own ledger, opens sums over the real classes, which leave as [`Released`] bytes or
+//! not at all.
 
-mod account;
+mod bounds;
+mod classes;
 mod combinations;
 mod division;
+mod door;
 mod features;
+mod integers;
+mod lattice;
+mod measured;
+mod noised;
 mod price;
-mod release;
 mod response;
 mod store;
+mod sums;
 mod terms;
+mod units;
 
-pub use account::{Account, Charged, Cost, Refusal};
-pub use combinations::Combinations;
-pub use division::{AttributesDivision, AttributesDivisionError, Selection};
-pub use features::FeaturePrice;
-pub use price::{Announced, IntegerNoise, Lattice, Noise, Price, PriceError};
-pub use release::{Released, Reserved, Unreleased};
-pub use response::{
-    ClassPrice, ClassRelease, RandomisedResponse, RandomisedResponseError, ReservedClasses,
-};
+pub(crate) use bounds::{CLASSES, reach};
+pub use classes::ClassMessage;
+pub(in crate::division) use division::{About, Asked};
+pub use division::{AttributesDivision, AttributesDivisionError};
+pub use door::{Message, Price, Released, Request, Reserved, Store, Unreleased};
+pub use features::{Asking, FeatureMessage};
+pub(in crate::division) use lattice::{Centred, Sizes};
+pub(in crate::division) use measured::Measured;
+pub use price::{IntegerNoise, PriceError};
+pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
 pub use store::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
+pub use sums::Sums;
+pub(in crate::division) use sums::{Selection, SumsChunk};
 pub use terms::{NoiseScale, Share, Terms};
+pub use units::UnitList;
 
+use combinations::Combinations;
+
+#[cfg(test)]
+mod breaks;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -1,40 +1,39 @@
-//! What a reply costs and which integer noise it gets, before `s` is read.
+//! What sums cost and which integer noise they get, before `s` is read.
 //!
 //! # Claim
 //! Under [`Terms::Exact`] a reply is `sqrt(cost)`-GDP (up to the slack of
-//! [`steffle_privacy::discrete`]), where `cost` is at most the round's share; under
-//! [`Terms::Poisson`] it is, for the units whose coin says so, a message of the plan's noise
-//! multiplier.
+//! [`steffle_privacy::discrete`]), whatever theta, C, q, handovers and rows were sent; the cost is
+//! at most the round's share. Under [`Terms::Poisson`] it is, for the units whose coin says so, a
+//! message of the plan's noise multiplier.
 //!
 //! # Proof
-//! 1. Given the transcript so far and the public columns, the question, the distances of
-//!    [`Distances`], the grids and the scales below are constants:
-//!    nothing here reads `s`. Whatever theta and C a server sends, large distances earn large noise.
-//! 2. What is summed are integers: coefficients rounded to a grid times inputs on a grid, and scores
-//!    rounded to a grid ([`Lattice`]). Rounding moves a coefficient of either candidate by at most
-//!    half a grid step, so the distance grows by at most one step times [`reach`]; another step
-//!    covers the float arithmetic before the rounding.
-//! 3. The integer sum, whitened by an integer matrix where there is one, is divided by a power of
-//!    two and rounded. That moves every coordinate by at most 1/2 in either world, hence the
-//!    distance grows by at most the square root of the number of coordinates.
-//! 4. Noise is a discrete Gaussian of integer scale at least 2^24 on the result. One record moves
-//!    both messages at once; the cost is the largest, over records, of the sum of both squared
-//!    distances over the squared scales: one Gaussian of that mu^2 (section "Accounting" of
-//!    `docs/PRIVACY.md`).
+//! 1. Given the transcript so far and the public columns, everything that this file computes is a
+//!    constant: nothing here reads `s`. Questions outside of [`bounds`](super::bounds) are refused.
+//! 2. What is summed are integers, made by [`Integers::fill`](super::integers::Integers::fill) and
+//!    by nothing else; both passes over the records call it, and [`Digest`] compares what they
+//!    saw. The sums are exact: all partial sums stay at most 2^53 ([`Lattice`]), in whitened
+//!    coordinates they are formed in 128-bit integers. Nothing is rounded after the sum; where the
+//!    noise would be too fine, the sum is shifted to the left, which is exact too.
+//! 3. The two messages of neighbouring stores differ, for the one unit that differs, by at most the
+//!    distances of [`Measured`], which are taken from those integers.
+//! 4. A unit moves both messages at once. Discrete Gaussian noise of integer scales makes them one
+//!    Gaussian message with `mu^2` the sum of both squared distances over the squared scales; the
+//!    cost is the largest over units, recomputed from the scales as they are.
 //!
-//! The test that fails when a constant is halved: `tests::no_store_moves_more_than_the_price`.
-//!
-//! [`reach`]: crate::division::Distances::reach
+//! Tests that fail when a step is dropped: `tests::no_store_moves_more_than_the_price` (3, 4),
+//! `fuzz::no_question_moves_more_than_its_price` (1 to 4), `tests::two_passes_must_agree` (2).
 
 use steffle_privacy::discrete::{SMALLEST_SCALE, slack};
 
-use super::account::Cost;
-use super::{NoiseScale, Terms};
-use crate::division::distances::{Distances, INPUT_GRID, table_factor};
-use crate::protocol::{Form, Question};
+use super::integers::Digest;
+use super::lattice::Lattice;
+use super::measured::Measured;
+use super::units::UnitsOf;
+use crate::noise::LARGEST_SCALE;
+use crate::record::GRID;
 
 /// Why a question cannot be priced. No reason depends on `s`.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PriceError {
     /// Numbers too far apart for exact integer sums.
@@ -46,33 +45,32 @@ pub enum PriceError {
         /// Records announced.
         records: usize,
     },
+    /// Outside of what a question may contain.
+    #[error("a private question may not have {0}, or numbers that are not finite")]
+    Bound(&'static str),
     /// A form that has no exact price.
     #[error("the division's terms price centred messages only, not the paper's clipped ones")]
     Clipped,
-    /// Sensitivities are needed and were not computed.
-    #[error("the division's terms need the distances of the announced records")]
-    NoDistances,
+    /// Announced records that do not fit the list of units.
+    #[error("{0}")]
+    Announced(&'static str),
 }
 
-/// Grids on which coefficients and scores become integers. All sums of such integers are below
-/// 2^53, so a double holds them exactly and in any order.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lattice {
-    /// Of coefficients; 0 when there is no theta message.
-    pub coefficient: f64,
-    /// Of scores.
-    pub score: f64,
-}
+/// The largest shift to the left: with it sums stay below 2^121.
+const MOST_SHIFT: i32 = 34;
+
+/// Float sums of a few positive terms are far more accurate than this.
+const SAFETY: f64 = 1e-9;
 
 /// Integer noise of one message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IntegerNoise {
     /// What one unit of the integers that are sent is worth.
     pub unit: f64,
-    /// The integer sum is divided by 2 to this power before it is rounded and noised.
-    pub shift: i32,
+    /// The integer sum is multiplied by 2 to this power before it is noised.
+    pub shift: u32,
     /// The scale of the discrete Gaussian.
-    pub sigma: u64,
+    pub sigma: u128,
 }
 
 impl IntegerNoise {
@@ -80,275 +78,157 @@ impl IntegerNoise {
     pub fn deviation(&self) -> f64 {
         self.sigma as f64 * self.unit
     }
+
+    /// The integer sum, noise added, as a number.
+    pub(super) fn add(&self, sum: i128, draw: i128) -> f64 {
+        ((sum << self.shift) + draw) as f64 * self.unit
+    }
+
+    /// What a squared distance of 1 costs.
+    pub(super) fn unit_cost(&self) -> f64 {
+        let scaled = f64::from(self.shift).exp2() / self.sigma as f64;
+        scaled * scaled
+    }
+
+    /// The noise of this scale for integers worth `unit` each; `None` where there is none.
+    pub(super) fn of_scale(scale: f64, unit: f64) -> Option<Self> {
+        let smallest = SMALLEST_SCALE as f64;
+        let shift = (smallest / scale).log2().ceil().max(0.0);
+        let sigma = (scale * shift.exp2()).ceil().max(smallest);
+        let fits = shift <= f64::from(MOST_SHIFT) && sigma <= LARGEST_SCALE as f64;
+        let (shift, finer) = (shift as u32, (-shift).exp2());
+        fits.then_some(Self { unit: unit * finer, shift, sigma: sigma as u128 })
+    }
 }
 
-/// How the noise of a reply is made.
+/// How the numbers of a reply are noised.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Noise {
-    /// None at all.
-    None,
-    /// Float Gaussians.
-    Gaussian(NoiseScale),
-    /// Integers.
-    Integer {
-        /// The grids.
-        lattice: Lattice,
-        /// Of the theta messages; `None` when they are 0 for every store.
-        theta: Option<IntegerNoise>,
-        /// Of the tables; `None` when they are 0 for every store.
-        table: Option<IntegerNoise>,
-    },
+pub(super) struct Noises {
+    /// Of the theta messages; `None` when they are 0 for every store.
+    pub(super) theta: Option<IntegerNoise>,
+    /// Of the tables; `None` when they are 0 for every store.
+    pub(super) table: Option<IntegerNoise>,
 }
 
-/// The announced records, as far as a price depends on them.
-#[derive(Debug, Clone, Copy)]
-pub struct Announced<'a> {
-    /// How many.
-    pub records: usize,
-    /// What one unit could change.
-    pub distances: Option<&'a Distances>,
-    /// Classes, k.
-    pub classes: usize,
-    /// Theta messages.
-    pub messages: usize,
-    /// Numbers in all of them.
-    pub theta_numbers: usize,
-    /// Columns of a table.
-    pub columns: usize,
-    /// Cells.
-    pub cells: usize,
-    /// Whether the paper's clipped form is asked for.
-    pub clipped: bool,
+/// Squared distances of all units, in both messages.
+pub(super) struct Distances {
+    pub(super) theta: Vec<f64>,
+    pub(super) table: Vec<f64>,
+    pub(super) digest: Digest,
 }
 
-/// What a reply will be released under. Computed without reading `s`.
-#[derive(Debug, Clone, PartialEq)]
-#[must_use = "a price is nothing until it is reserved"]
-pub struct Price {
-    pub(super) noise: Noise,
-    pub(super) cost: Cost,
-}
-
-impl Price {
-    /// The price of a reply about these records under `terms`; refuses what integers cannot hold.
-    pub fn new(terms: &Terms, about: &Announced<'_>) -> Result<Self, PriceError> {
-        match terms {
-            Terms::Open => Ok(Self { noise: Noise::None, cost: Cost::Unclaimed }),
-            Terms::OfMean(scale) => Ok(Self {
-                noise: Noise::Gaussian(scale.scaled(about.records as f64)),
-                cost: Cost::Unclaimed,
-            }),
-            Terms::Exact(share) => {
-                let (noise, squared) = integer(about, share.round, share.table)?;
-                let cost = Cost::Gaussian { squared, slack: noise.slack(about) };
-                Ok(Self { noise, cost })
-            }
-            Terms::Poisson { noise_multiplier, table, .. } => {
-                let squared = noise_multiplier.value().powi(-2);
-                let (noise, _) = integer(about, squared, *table)?;
-                Ok(Self { cost: Cost::Planned { slack: noise.slack(about) }, noise })
-            }
-        }
-    }
-
-    /// The noise that the reply will get.
-    pub fn noise(&self) -> &Noise {
-        &self.noise
-    }
-
-    /// What it costs.
-    pub fn cost(&self) -> Cost {
-        self.cost
-    }
-}
-
-impl Noise {
-    fn slack(&self, about: &Announced<'_>) -> f64 {
-        let Self::Integer { theta, table, .. } = self else { return 0.0 };
-        let of = |noise: &Option<IntegerNoise>, numbers: usize| {
-            noise.map_or(0.0, |noise| slack(numbers as u64, noise.sigma as f64))
-        };
-        of(theta, about.theta_numbers) + of(table, about.table_numbers())
-    }
-}
-
-impl<'a> Announced<'a> {
-    /// `records` records, asked about by `question`, of a model with `parameters` parameters.
-    pub fn new(
+impl Distances {
+    /// By unit; refuses what was out of range.
+    pub(super) fn new(
+        measured: &Measured,
+        units: &UnitsOf<'_>,
         records: usize,
-        distances: Option<&'a Distances>,
-        question: &Question,
-        classes: usize,
-        parameters: usize,
-    ) -> Self {
-        let columns = question.cells.first().map_or(0, |cell| cell.quadratic.len());
-        let (messages, cells) = (question.messages(), question.cells.len());
-        let theta_numbers = messages * parameters;
-        let clipped = question.form != Form::Centred;
-        Self { records, distances, classes, messages, theta_numbers, columns, cells, clipped }
-    }
-
-    /// Numbers in all table messages: with two classes one row tells the other.
-    fn table_numbers(&self) -> usize {
-        let rows = if self.classes == 2 { 1 } else { self.classes };
-        rows * self.columns * self.cells
-    }
-}
-
-/// One message: distances, what rounding adds to each, numbers, and what one integer is worth.
-struct Message<'a> {
-    distances: &'a [f64],
-    factor: f64,
-    rounding: f64,
-    numbers: usize,
-    unit: f64,
-}
-
-impl Message<'_> {
-    /// The largest distance; 0 where all candidates are 0 on the grid.
-    fn largest(&self) -> f64 {
-        if self.unit == 0.0 {
-            return 0.0;
+    ) -> Result<Self, PriceError> {
+        let (theta, table) = match units {
+            UnitsOf::Each(count) => measured.by_record(*count),
+            UnitsOf::Listed { of, count } => {
+                measured.by_unit(|position| of[position as usize], *count)
+            }
+        };
+        let finite = |squares: &[f64]| squares.iter().all(|square| square.is_finite());
+        if measured.outside || !finite(&theta) || !finite(&table) {
+            return Err(PriceError::Range { records });
         }
-        self.distances.iter().fold(0.0, |top: f64, d| d.max(top)) * self.factor
+        Ok(Self { theta, table, digest: measured.digest })
     }
 
-    /// The squared distance of a unit over the squared scale, all roundings included.
-    fn cost(&self, unit: usize, noise: &IntegerNoise) -> f64 {
-        let distance = self.distances[unit] * self.factor;
-        if distance == 0.0 {
-            return 0.0;
+    /// Units that take no part cost nothing: their candidates are left out of the sums.
+    pub(super) fn leave_out(&mut self, units: &[bool]) {
+        let all = self.theta.iter_mut().zip(&mut self.table).zip(units);
+        for ((theta, table), _) in all.filter(|(_, out)| **out) {
+            (*theta, *table) = (0.0, 0.0);
         }
-        let grid = noise.unit * (self.numbers as f64).sqrt();
-        ((distance + self.rounding + grid) / noise.deviation()).powi(2)
-    }
-}
-
-/// What every unit's move costs under this noise.
-pub(super) fn unit_costs(noise: &Noise, about: &Announced<'_>) -> Vec<f64> {
-    let (Noise::Integer { lattice, theta, table }, Some(distances)) = (noise, about.distances)
-    else {
-        return Vec::new();
-    };
-    let noise = [*theta, *table];
-    let messages = messages(about, distances, *lattice);
-    (0..distances.len()).map(|unit| joint_cost(&messages, &noise, unit)).collect()
-}
-
-fn joint_cost(messages: &[Message<'_>; 2], noise: &[Option<IntegerNoise>; 2], unit: usize) -> f64 {
-    let pairs = messages.iter().zip(noise);
-    pairs
-        .map(|(message, noise)| noise.as_ref().map_or(0.0, |noise| message.cost(unit, noise)))
-        .sum()
-}
-
-fn messages<'a>(
-    about: &Announced<'_>,
-    distances: &'a Distances,
-    lattice: Lattice,
-) -> [Message<'a>; 2] {
-    // A unit of several rows rounds each of them.
-    let rows = distances.rows_per_unit.max(1.0);
-    let factor = table_factor(about.classes);
-    let theta = Message {
-        distances: &distances.theta,
-        factor: 1.0,
-        rounding: rows * 2.0 * lattice.coefficient * distances.reach,
-        numbers: about.theta_numbers,
-        unit: lattice.coefficient * INPUT_GRID,
-    };
-    let table = Message {
-        distances: &distances.table,
-        factor,
-        rounding: rows * factor * lattice.score * (about.columns as f64).sqrt(),
-        numbers: about.table_numbers(),
-        unit: lattice.score,
-    };
-    [theta, table]
-}
-
-/// Both messages' noise such that the joint cost of the dearest unit is at most `share`, and that
-/// cost. A message that no store can move is sent as it is and its part is not spent.
-fn integer(about: &Announced<'_>, share: f64, table_part: f64) -> Result<(Noise, f64), PriceError> {
-    let Some(distances) = about.distances else { return Err(PriceError::NoDistances) };
-    if about.clipped {
-        return Err(PriceError::Clipped);
-    }
-    let records = about.records.max(1) as f64;
-    let room = 2.0_f64.powi(51) / records;
-    let lattice = Lattice {
-        coefficient: grid(distances.coefficient, room * INPUT_GRID / distances.input.max(1.0)),
-        // Tables are summed as k M_r - sum M.
-        score: grid(distances.score * about.classes as f64, room),
-    };
-    let [theta, table] = messages(about, distances, lattice);
-    let finite = [theta.largest(), theta.rounding, theta.unit, table.largest(), table.unit];
-    if !finite.iter().all(|number| number.is_finite()) {
-        return Err(PriceError::Range { records: about.records });
     }
 
-    // Float sums of a few positive terms: far more accurate than this margin.
-    let share = share * (1.0 - 1e-9);
-    let scale = |message: &Message<'_>, part: f64| {
-        (message.largest() > 0.0).then(|| message.largest() / (share * part).sqrt())
-    };
-    let mut scales = [scale(&theta, 1.0 - table_part), scale(&table, table_part)];
-    let messages = [theta, table];
-    let cost = |noise: &[Option<IntegerNoise>; 2]| {
-        let each = (0..distances.len()).map(|unit| joint_cost(&messages, noise, unit));
-        each.fold(0.0, f64::max)
-    };
-    let allowed = match scales {
-        [Some(_), Some(_)] => share,
-        [Some(_), None] => share * (1.0 - table_part),
-        [None, Some(_)] => share * table_part,
-        [None, None] => {
-            return Ok((Noise::Integer { lattice, theta: None, table: None }, 0.0));
+    fn costs(&self, noises: &Noises) -> impl Iterator<Item = f64> {
+        let of = |noise: &Option<IntegerNoise>| noise.map_or(0.0, |noise| noise.unit_cost());
+        let (theta, table) = (of(&noises.theta), of(&noises.table));
+        let both = self.theta.iter().zip(&self.table);
+        both.map(move |(own_theta, own_table)| own_theta * theta + own_table * table)
+    }
+
+    /// What every unit pays.
+    pub(super) fn by_unit(&self, noises: &Noises) -> Vec<f64> {
+        self.costs(noises).collect()
+    }
+
+    /// Both messages' noise such that the joint cost of the dearest unit is at most `share`, and
+    /// that cost. A message that no store can move is sent as it is and its part is not spent.
+    pub(super) fn noises(
+        &self,
+        lattice: &Lattice,
+        share: f64,
+        table_part: f64,
+        records: usize,
+    ) -> Result<(Noises, f64), PriceError> {
+        let share = share * (1.0 - SAFETY);
+        let top = |squares: &[f64]| largest(squares.iter().copied()).sqrt();
+        let scale =
+            |largest: f64, part: f64| (largest > 0.0).then(|| largest / (share * part).sqrt());
+        let mut scales =
+            [scale(top(&self.theta), 1.0 - table_part), scale(top(&self.table), table_part)];
+        let allowed = match scales {
+            [Some(_), Some(_)] => share,
+            [Some(_), None] => share * (1.0 - table_part),
+            [None, Some(_)] => share * table_part,
+            [None, None] => return Ok((Noises { theta: None, table: None }, 0.0)),
+        };
+        let units = [lattice.coefficient * GRID, lattice.score];
+        let realise = |scale: Option<f64>, unit: f64| match scale {
+            None => Ok(None),
+            Some(scale) => match IntegerNoise::of_scale(scale, unit) {
+                Some(noise) => Ok(Some(noise)),
+                None => Err(PriceError::Range { records }),
+            },
+        };
+        // Each turn scales both by what is missing or left over; rounding to integers is a part in
+        // ten millions, so the second turn is already within it.
+        for turn in 0..20 {
+            let noises = Noises {
+                theta: realise(scales[0], units[0])?,
+                table: realise(scales[1], units[1])?,
+            };
+            let cost = largest(self.costs(&noises));
+            if cost <= allowed && (turn > 1 || cost >= allowed * (1.0 - 1e-6)) {
+                // The scale's square and two products: a relative 2^-50.
+                return Ok((noises, cost * (1.0 + SAFETY / 2.0)));
+            }
+            let by = (cost / allowed).sqrt() * if turn > 1 { 1.0 + 1e-6 } else { 1.0 + 1e-8 };
+            scales = scales.map(|scale| scale.map(|scale| scale * by));
         }
-    };
-    // Each turn scales both by what is missing or left over; rounding is a part in a million, so
-    // the second turn is already within it.
-    for turn in 0..20 {
-        let noise = [
-            realise(scales[0], &messages[0], about.records)?,
-            realise(scales[1], &messages[1], about.records)?,
-        ];
-        let cost = cost(&noise);
-        if cost <= allowed && (turn > 1 || cost >= allowed * (1.0 - 1e-6)) {
-            let [theta, table] = noise;
-            return Ok((Noise::Integer { lattice, theta, table }, cost));
-        }
-        let by = (cost / allowed).sqrt() * if turn > 1 { 1.0 + 1e-6 } else { 1.0 + 1e-8 };
-        scales = scales.map(|scale| scale.map(|scale| scale * by));
+        Err(PriceError::Range { records })
     }
-    Err(PriceError::Range { records: about.records })
 }
 
-/// Numbers below this are 0 on any grid: squares of smaller ones would not be numbers any more.
-const NOTHING: f64 = 1e-100;
+impl Noises {
+    /// What integer noise adds to a reply of so many numbers.
+    pub(super) fn slack(&self, theta: u64, table: u64) -> (f64, u64) {
+        let of = |noise: &Option<IntegerNoise>, numbers: u64| match noise {
+            None => (0.0, 0),
+            Some(noise) => (slack(numbers, noise.sigma as f64), numbers),
+        };
+        let (theta, table) = (of(&self.theta, theta), of(&self.table, table));
+        (theta.0 + table.0, theta.1 + table.1)
+    }
 
-/// A power of two of which `largest` has at most `room` steps; 0 for nothing to round.
-fn grid(largest: f64, room: f64) -> f64 {
-    if largest < NOTHING { 0.0 } else { (largest / room).log2().ceil().exp2() }
+    /// Whether no store can move anything.
+    pub(super) fn silent(&self) -> bool {
+        self.theta.is_none() && self.table.is_none()
+    }
 }
 
-/// Draws of this scale fit 64 bits.
-pub(super) const LARGEST_SCALE: f64 = (1_u64 << 26) as f64;
-
-/// The integer noise of a real scale: a power-of-two unit with the scale in [2^24, 2^25).
-fn realise(
-    scale: Option<f64>,
-    message: &Message<'_>,
-    records: usize,
-) -> Result<Option<IntegerNoise>, PriceError> {
-    let Some(scale) = scale else { return Ok(None) };
-    let smallest = SMALLEST_SCALE as f64;
-    let shift = (scale / message.unit / smallest).log2().floor();
-    let unit = message.unit * shift.exp2();
-    let sigma = (scale / unit).ceil().max(smallest);
-    let fits = shift.abs() <= 70.0 && unit > 0.0 && unit.is_finite();
-    if !fits || sigma > LARGEST_SCALE {
-        return Err(PriceError::Range { records });
+/// The largest of numbers that are not negative; not a number if one is not. (`f64::max` forgets
+/// such a one, and with it a price.)
+pub(super) fn largest(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (mut top, mut wrong) = (0.0, 0_u64);
+    for number in numbers {
+        top = if number > top { number } else { top };
+        wrong += u64::from(number.is_nan());
     }
-    Ok(Some(IntegerNoise { unit, shift: shift as i32, sigma: sigma as u64 }))
+    if wrong == 0 { top } else { f64::NAN }
 }

@@ -1,16 +1,11 @@
-//! A class per record instead of sums: as it is, or by randomised response.
-
-use std::collections::HashMap;
+//! How a class is said instead of summed: as it is, or by randomised response.
 
 use steffle_privacy::Epsilon;
 
-use super::release::Released;
-use super::{AttributesDivision, MISSING_CLASS};
-use crate::noise::NoiseSource;
-use crate::protocol::{Classes, Encode, Units, Writer};
+use super::MISSING_CLASS;
 
 /// How an attributes division releases the class of every record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ClassRelease {
     /// As it is: no noise, no claim.
     Revealed,
@@ -31,12 +26,13 @@ pub enum ClassRelease {
 /// [`RandomisedResponse::new`] rounds `B` up, so `B >= 2^64 / (e^eps + k - 1)`, which is
 /// `A <= e^eps B`. It also keeps `B <= 2^64 / k`, hence `B <= M <= A`. Every probability is one of
 /// A, B and M over `2^64`, so no ratio exceeds `A / B <= e^eps`. All rows of a unit get one
-/// answer, that of its first row. Test: `no_answer_is_more_likely_than_the_claim_allows`.
+/// answer. Test: `no_answer_is_more_likely_than_the_claim_allows`.
 ///
 /// **Unbiased.** With `f = B / 2^64`, `shat_r = ([z = r] - f) / (1 - k f)` has mean `[s = r]`, and
 /// `1/k` for a missing s (up to `2^-64`), which is how a missing s counts everywhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomisedResponse {
+    epsilon: f64,
     classes: u16,
     /// B: how many of the `2^64` numbers each other class owns.
     other: u64,
@@ -73,7 +69,17 @@ impl RandomisedResponse {
         // 1 - 1e-6 / 65535 or less, and rounding up takes back 2^-48 of it.
         let share = 2_f64.powi(64) / (epsilon.exp() + f64::from(count - 1));
         let other = (share * (1.0 + 2_f64.powi(-48))) as u64 + 1;
-        Ok(Self { classes: count, other })
+        Ok(Self { epsilon, classes: count, other })
+    }
+
+    /// The epsilon that was asked for.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// How many classes it is for.
+    pub fn classes(&self) -> usize {
+        usize::from(self.classes)
     }
 
     /// The answer for a class and 64 uniform bits.
@@ -108,94 +114,9 @@ impl RandomisedResponse {
     }
 }
 
-/// What a release of classes will be released under.
-#[derive(Debug)]
-#[must_use = "a price is nothing until it is reserved"]
-pub struct ClassPrice(ClassRelease);
-
-/// A price that was written down; it opens one release.
-#[derive(Debug)]
-pub struct ReservedClasses(ClassRelease);
-
-impl ClassPrice {
-    /// Takes the price as spent: a ledger stands here, as for [`Price`](super::Price).
-    pub fn reserve(self) -> ReservedClasses {
-        ReservedClasses(self.0)
-    }
-}
-
-impl AttributesDivision {
-    /// What a release of all classes costs. Reads no `s`.
-    pub fn price_classes(&self, release: ClassRelease) -> ClassPrice {
-        ClassPrice(release)
-    }
-
-    /// The class of every record it holds, as it was paid for. Records that `units` puts together
-    /// get one answer; a record that it does not name is a unit of its own.
-    ///
-    /// All random bits are drawn before any class is read.
-    #[expect(clippy::needless_pass_by_value, reason = "a reserved price opens one release")]
-    pub fn release_classes(
-        &self,
-        reserved: ReservedClasses,
-        units: &[Units],
-        noise: &mut impl NoiseSource,
-    ) -> Released<Classes> {
-        let attributes = self.attributes();
-        let ids = attributes.ids().to_vec();
-        let (classes, kind) = match reserved.0 {
-            ClassRelease::Revealed => (attributes.classes().to_vec(), None),
-            ClassRelease::Randomised(response) => {
-                let coins = coins(&ids, units, noise);
-                let real = attributes.classes();
-                let answer = |coin: Coin| response.answer(real[coin.first], coin.bits);
-                (coins.into_iter().map(answer).collect(), Some(noise.kind()))
-            }
-        };
-        Released::new(Classes { ids, classes }, kind)
-    }
-}
-
-/// Random bits of a unit, and the position of its first record, whose class is answered for all
-/// of them: should the classes of a unit differ, its answer is still one.
-#[derive(Clone, Copy)]
-struct Coin {
-    first: usize,
-    bits: u64,
-}
-
-/// A coin per record, the same for all records of a unit.
-fn coins(ids: &[u64], units: &[Units], noise: &mut impl NoiseSource) -> Vec<Coin> {
-    let named = units.iter().enumerate().flat_map(|(silo, part)| {
-        part.ids.iter().zip(&part.units).map(move |(&id, &unit)| (id, (silo, unit)))
-    });
-    let named: HashMap<u64, (usize, u32)> = named.collect();
-    let mut thrown = HashMap::new();
-    let coin = |(position, id): (usize, &u64)| {
-        let mut throw = || Coin { first: position, bits: noise.bits() };
-        match named.get(id) {
-            None => throw(),
-            Some(unit) => *thrown.entry(unit).or_insert_with(throw),
-        }
-    };
-    ids.iter().enumerate().map(coin).collect()
-}
-
-impl Encode for Released<Classes> {
-    fn encode(&self, writer: &mut Writer) {
-        self.value().write(writer);
-    }
-
-    fn size_hint(&self) -> usize {
-        100 + 10 * self.value().ids.len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noise::{NoiseKind, SimulatedNoise};
-    use crate::record::{Attributes, Sensitive};
 
     fn response(epsilon: f64, classes: usize) -> RandomisedResponse {
         RandomisedResponse::new(epsilon.try_into().unwrap(), classes).unwrap()
@@ -283,57 +204,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    fn division(classes: Vec<u16>) -> AttributesDivision {
-        let ids = (0..classes.len() as u64).collect();
-        AttributesDivision::by_id(Attributes::new(ids, Sensitive::new(classes), 3).unwrap())
-    }
-
-    #[test]
-    fn answers_have_the_law_they_claim() {
-        let response = response(1.0, 3);
-        let n = 90_000;
-        let division = division((0..n).map(|i| (i % 3) as u16).collect());
-        let reserved = division.price_classes(ClassRelease::Randomised(response)).reserve();
-        let released = division.release_classes(reserved, &[], &mut SimulatedNoise::new(1, 2, 3));
-        assert_eq!(released.noise_kind(), Some(NoiseKind::Simulation));
-        let kept = released.value().classes.iter().zip(0..).filter(|&(&z, i)| z == (i % 3) as u16);
-        let share = kept.count() as f64 / f64::from(n);
-        let expected = 1.0_f64.exp() / (1.0_f64.exp() + 2.0);
-        // Fixed seed; six standard errors, which another seed exceeds once in 5e8.
-        let error = (expected * (1.0 - expected) / f64::from(n)).sqrt();
-        assert!((share - expected).abs() < 6.0 * error, "{share} {expected}");
-    }
-
-    #[test]
-    fn a_unit_answers_once() {
-        let response = response(0.1, 3);
-        let division = division((0..300).map(|row| (row / 10 % 3) as u16).collect());
-        // Two records silos, each with numbers of its own for its units.
-        let half = |ids: std::ops::Range<u64>| Units {
-            units: ids.clone().map(|id| ((id - ids.start) / 10) as u32).collect(),
-            ids: ids.collect(),
-        };
-        let units = [half(0..150), half(150..300)];
-        let reserved = division.price_classes(ClassRelease::Randomised(response)).reserve();
-        let released =
-            division.release_classes(reserved, &units, &mut SimulatedNoise::new(1, 2, 3));
-        for rows in released.value().classes.chunks(10) {
-            assert!(rows.iter().all(|&answer| answer == rows[0]));
-        }
-        // Thirty answers at epsilon 0.1 are all alike with probability below 1e-13.
-        let first = released.value().classes[0];
-        assert!(released.value().classes.iter().any(|&answer| answer != first));
-    }
-
-    #[test]
-    fn revealed_classes_say_that_nothing_protects_them() {
-        let division = division(vec![0, 2, MISSING_CLASS]);
-        let reserved = division.price_classes(ClassRelease::Revealed).reserve();
-        let released = division.release_classes(reserved, &[], &mut SimulatedNoise::new(1, 2, 3));
-        assert_eq!(released.noise_kind(), None);
-        assert_eq!(released.value().classes, [0, 2, MISSING_CLASS]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What the attributes division holds: record ids and the sensitive class of each.
 
+use super::UnitList;
+
 /// The class of a record whose sensitive attribute is missing.
 pub const MISSING_CLASS: u16 = u16::MAX;
 
@@ -29,7 +31,7 @@ impl<T> Sensitive<T> {
     }
 
     /// Reads the value: inside the attributes division only.
-    pub(super) fn expose(&self) -> &T {
+    fn expose(&self) -> &T {
         &self.0
     }
 }
@@ -44,12 +46,6 @@ pub enum AttributesError {
         /// Ids given.
         ids: usize,
         /// Classes given.
-        classes: usize,
-    },
-    /// Some class is outside the schema.
-    #[error("a sensitive class is outside the schema, which has {classes} classes")]
-    Class {
-        /// How many classes the schema knows.
         classes: usize,
     },
     /// The same record id twice.
@@ -68,7 +64,8 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Checks lengths, the range of the classes and that no id repeats.
+    /// Checks lengths and that no id repeats. A class that the schema does not know counts as
+    /// missing: a refusal would tell that there is one.
     pub fn new(
         ids: Vec<u64>,
         classes: Sensitive<Vec<u16>>,
@@ -80,10 +77,11 @@ impl Attributes {
                 classes: classes.expose().len(),
             });
         }
-        let known = |class: &u16| usize::from(*class) < class_count || *class == MISSING_CLASS;
-        if !classes.expose().iter().all(known) {
-            return Err(AttributesError::Class { classes: class_count });
-        }
+        let known = |class: &u16| {
+            if usize::from(*class) < class_count { *class } else { MISSING_CLASS }
+        };
+        let mut classes = classes;
+        classes.0.iter_mut().for_each(|class| *class = known(class));
         let mut sorted = ids.clone();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -102,7 +100,15 @@ impl Attributes {
         self.class_count
     }
 
-    /// The classes, in the order of the ids.
+    /// The same with one class for all records of a unit: that of its smallest id.
+    pub(super) fn of_units(self, units: &UnitList) -> Self {
+        let Some(speakers) = units.speakers(&self.ids) else { return self };
+        let own = self.classes.expose();
+        let classes = speakers.iter().map(|&place| own[place as usize]).collect();
+        Self { classes: Sensitive::new(classes), ..self }
+    }
+
+    /// The classes, in the order of the ids: for the door.
     pub(super) fn classes(&self) -> &[u16] {
         self.classes.expose()
     }

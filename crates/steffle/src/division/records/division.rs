@@ -1,10 +1,10 @@
 //! A records division: a question in, public sums out, candidates handed over on the way.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::protection::{Protection, RowCap};
 use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
-use crate::division::distances::{DistanceRoom, Distances, Pairs};
+use crate::division::attributes::{self, Asked, Centred, Measured, PriceError, Sizes};
 use crate::division::sweep::{Merge, sweep};
 use crate::division::{Candidates, NO_CELL, Objective, Who};
 use crate::linear::{Whitening, WhiteningError};
@@ -37,6 +37,9 @@ pub enum RecordsDivisionError {
     /// The rows cannot be whitened.
     #[error(transparent)]
     Whitening(#[from] WhiteningError),
+    /// The question is outside of what a private one may contain.
+    #[error(transparent)]
+    Price(#[from] PriceError),
 }
 
 /// Holds features and labels; knows nothing of `s`.
@@ -47,6 +50,8 @@ pub struct RecordsDivision {
     pub(super) model: Arc<dyn Classifier>,
     batches: Batches,
     protection: Protection,
+    /// What the rows weigh in sums of integers, once it was asked for.
+    reach: OnceLock<Result<u64, PriceError>>,
     /// Room of the last pass, to be used again.
     room: Option<(PublicSumming, Box<Workspace>)>,
     /// Memberships in place of `s`, for methods that release it once.
@@ -78,16 +83,16 @@ impl MergeOther for () {
     fn merge_other(&mut self, (): &Self) {}
 }
 
-/// Distances of a part of the batch, and room to compute them in.
+/// What was measured of a part of the batch, and room for its lengths.
+#[derive(Default)]
 struct Measuring {
-    distances: Distances,
-    room: DistanceRoom,
+    measured: Measured,
     lengths: Vec<f64>,
 }
 
 impl MergeOther for Measuring {
     fn merge_other(&mut self, other: &Self) {
-        self.distances.append(&other.distances);
+        self.measured.merge(&other.measured);
     }
 }
 
@@ -115,8 +120,19 @@ impl RecordsDivision {
         let cells = Cells::new(records.labels().iter().enumerate().map(cell).collect());
         let batches = Batches::new(seed, node, block_keys(&records));
         let (protection, imputed, last) = (Protection::default(), None, LastLogits::default());
-        let room = None;
-        Ok(Self { records, cells, objective, model, batches, protection, room, imputed, last })
+        let (room, reach) = (None, OnceLock::new());
+        Ok(Self {
+            records,
+            cells,
+            objective,
+            model,
+            batches,
+            protection,
+            reach,
+            room,
+            imputed,
+            last,
+        })
     }
 
     /// The records.
@@ -158,8 +174,30 @@ impl RecordsDivision {
     }
 
     /// The shape of the noise, if it has one.
-    pub fn whitening(&self) -> Option<&Whitening> {
+    pub fn whitening(&self) -> Option<&Arc<Whitening>> {
         self.protection.whitening()
+    }
+
+    /// How large the numbers of a question's answer can be, by bounds that hold for all records.
+    pub(in crate::division) fn sizes(
+        &self,
+        question: &Question,
+        centred: &Centred,
+    ) -> Result<Sizes, PriceError> {
+        /// Covers the rounding of slopes.
+        const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
+        /// Of a surrogate a thousand times as sharp as the model.
+        const STEEPEST: f64 = 256.0;
+        let bounds = self.objective.bounds();
+        if bounds.slope.is_nan() || bounds.slope > STEEPEST {
+            return Err(PriceError::Bound("a surrogate sharpness above 1024"));
+        }
+        let slopes = self.model.slope_bounds(&question.theta, bounds.slope);
+        let slope = slopes.iter().fold(0.0, |top: f64, &slope| top.max(slope));
+        let reach = self.reach.get_or_init(|| attributes::reach(self.records.rows()));
+        let reach = *reach.as_ref().map_err(Clone::clone)?;
+        let coefficient = MARGIN * slope * centred.largest();
+        Ok(Sizes { coefficient, score: bounds.score, reach, records: self.records.len() })
     }
 
     pub(in crate::division) fn check(&self, question: &Question) -> Result<(), QuestionError> {
@@ -175,46 +213,54 @@ impl RecordsDivision {
         }
     }
 
-    /// How far any one unit of the round's batch could move the private messages; for models of
-    /// several layers it also fixes the round's row caps.
-    pub fn measure(
+    /// Measures, for a division of attributes in this house, how far records of the round's batch
+    /// could move the private messages.
+    pub(in crate::division) fn measure(
         &mut self,
         question: &Question,
         round: u32,
-    ) -> Result<Distances, RecordsDivisionError> {
-        self.check(question)?;
-        let pairs = Pairs::new(question, self.objective.as_ref());
+        asked: &Asked,
+    ) -> Measured {
         let lengths: Vec<f64> = self.protection.take_lengths();
-        let shape =
-            |distances| Measuring { distances, room: DistanceRoom::default(), lengths: Vec::new() };
-        self.protection.forget_round();
-        let measured = self.pass_over(
+        let (_, measuring) = self.pass_over(
             question,
             round,
             false,
-            shape(Distances::default()),
-            || shape(Distances::default()),
+            Measuring::default(),
+            Measuring::default,
             |measuring, candidates, _| {
-                let Measuring { distances, room, lengths: own } = measuring;
+                let Measuring { measured, lengths: own } = measuring;
                 own.clear();
                 if let (Who::Positions(which), false) = (candidates.who, lengths.is_empty()) {
                     own.extend(which.iter().map(|&row| lengths[row as usize]));
                 }
                 let own = (!own.is_empty()).then_some(&own[..]);
-                distances.add(&pairs, candidates, own, room);
+                asked.measure(measured, candidates, own);
             },
         );
         self.protection.give_lengths(lengths);
-        let mut distances = measured.1.distances;
-        let which = self.batches.draw(question.batch, round);
-        self.protection.cap_round(&mut distances, which, self.records.len());
-        Ok(match self.records.units() {
-            None => distances,
-            Some(units) => {
-                let own: Vec<u32> = which.iter().map(|&row| units[row as usize]).collect();
-                distances.by_unit(&own)
-            }
-        })
+        measuring.measured
+    }
+
+    /// For models of several layers: fixes the round's row caps, by how far the candidates of each
+    /// record are apart.
+    pub(in crate::division) fn cap_round(
+        &mut self,
+        question: &Question,
+        round: u32,
+    ) -> Result<(), RecordsDivisionError> {
+        if !self.protection.by_round() || question.cells.is_empty() {
+            return Ok(());
+        }
+        self.protection.forget_round();
+        let classes = self.objective.classes();
+        let asked = Asked::on_lattice(question, self.model.blocks(), classes, |centred| {
+            self.sizes(question, centred)
+        })?;
+        let measured = self.measure(question, round, &asked);
+        let records = self.records.len();
+        self.protection.cap_round(&measured.positions, &measured.theta, records);
+        Ok(())
     }
 
     /// Answers a question that involves no attributes: loss, gradient, public sums.
@@ -237,12 +283,10 @@ impl RecordsDivision {
         round: u32,
     ) -> Result<(PublicSums, Handover), RecordsDivisionError> {
         self.check(question)?;
-        if self.protection.by_round() {
-            self.measure(question, round)?;
-        }
+        self.cap_round(question, round)?;
         let empty = Handover::empty(self.model.blocks(), self.model.layout());
         let ids: Vec<u64> = self.records.ids().to_vec();
-        let (public, mut handover) = self.pass(
+        Ok(self.pass(
             question,
             round,
             empty.clone(),
@@ -251,12 +295,7 @@ impl RecordsDivision {
                 pending.into_iter().for_each(Pending::add);
                 handover.push(candidates, &ids);
             },
-        );
-        if let Some(units) = self.records.units() {
-            let which = self.batches.draw(question.batch, round);
-            handover.set_units(numbered(which.iter().map(|&row| units[row as usize])));
-        }
-        Ok((public, handover))
+        ))
     }
 
     /// One pass over the round's batch for a question that was checked; every chunk's candidates go
@@ -308,17 +347,6 @@ impl RecordsDivision {
         self.room = Some((sums.public, sums.workspace));
         (public, sums.other)
     }
-}
-
-/// The same groups, named by consecutive numbers in order of appearance.
-fn numbered(units: impl Iterator<Item = u32>) -> Vec<u32> {
-    let mut numbers = std::collections::HashMap::new();
-    units
-        .map(|unit| {
-            let next = numbers.len() as u32;
-            *numbers.entry(unit).or_insert(next)
-        })
-        .collect()
 }
 
 /// What decides a record's public block: its id, or the first id of its unit.

@@ -3,7 +3,8 @@
 //! Both are functions of the silo's own rows and the starting theta, never of `s`, so neither
 //! costs privacy, whatever it is; the price of every round is computed with them in place.
 
-use crate::division::Distances;
+use std::sync::Arc;
+
 use crate::linear::{Features, Whitening, WhiteningError};
 use crate::model::{Classifier, Point};
 use crate::record::Rows;
@@ -47,7 +48,7 @@ impl RowCap {
 /// The caps of a run and the metric they are taken in.
 #[derive(Debug)]
 pub(super) struct Protection {
-    whitening: Option<Whitening>,
+    whitening: Option<Arc<Whitening>>,
     /// `|(x_i, 1)|` in the metric of the noise, for models of one layer.
     lengths: Vec<f64>,
     /// Factors of at most 1; empty for 1.
@@ -87,12 +88,12 @@ impl Protection {
             let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
             let mut gram = features.gram(&weights);
             gram.scale(1.0 / (weights.len().max(1) as f64 * mean));
-            Some(Whitening::new(gram, SHAPE_RIDGE)?)
+            Some(Arc::new(Whitening::new(gram, SHAPE_RIDGE)?))
         } else {
             None
         };
         let lengths = match &whitening {
-            Some(whitening) => whitening.lengths(&features),
+            Some(whitening) => whitening.lengths(&features)?,
             None => (0..rows.len()).map(|row| rows.squared_norm(row).sqrt()).collect(),
         };
         let mut caps = Vec::new();
@@ -103,7 +104,7 @@ impl Protection {
         Ok(Self { whitening, lengths, caps, cap, by_round: false })
     }
 
-    pub(super) fn whitening(&self) -> Option<&Whitening> {
+    pub(super) fn whitening(&self) -> Option<&Arc<Whitening>> {
         self.whitening.as_ref()
     }
 
@@ -130,15 +131,13 @@ impl Protection {
         }
     }
 
-    /// Caps of this round's batch, where they are chosen by round.
-    pub(super) fn cap_round(&mut self, distances: &mut Distances, which: &[u32], records: usize) {
-        if !self.by_round {
-            return;
-        }
-        let factors = distances.cap(self.cap.of(&distances.theta));
+    /// Caps of this round's batch: candidates of these records are so far apart, squared.
+    pub(super) fn cap_round(&mut self, which: &[u32], squared: &[f64], records: usize) {
+        let far: Vec<f64> = squared.iter().map(|squared| squared.sqrt()).collect();
+        let most = self.cap.of(&far);
         self.caps.resize(records, 1.0);
-        for (&row, factor) in which.iter().zip(factors) {
-            self.caps[row as usize] = factor;
+        for (&row, far) in which.iter().zip(far) {
+            self.caps[row as usize] = if far > most { most / far } else { 1.0 };
         }
     }
 }

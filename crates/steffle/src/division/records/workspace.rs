@@ -103,17 +103,15 @@ impl<'a> PublicPart<'a> {
         caps: &'a [f64],
     ) -> Self {
         let columns = objective.columns();
-        let classes = objective.classes() as f64;
-        let common = |combinations: &[f64], quadratic: &[f64]| -> Vec<f64> {
-            let sum = |u: usize| combinations.iter().skip(u).step_by(columns).sum::<f64>();
-            quadratic.iter().enumerate().map(|(u, q)| 2.0 * sum(u) / classes - q).collect()
+        let common = |cell: &CellQuestion| -> Vec<f64> {
+            let mean = cell.mean(objective.classes());
+            mean.iter().zip(&cell.quadratic).map(|(mean, q)| 2.0 * mean - q).collect()
         };
         let mut commons = Vec::new();
         if question.form == Form::Centred {
             let table = |(at, cell): (usize, &CellQuestion)| {
                 let mut table = vec![0.0; (question.cells.len() + 1) * columns];
-                let own = common(&cell.combinations, &cell.quadratic);
-                table[at * columns..][..columns].copy_from_slice(&own);
+                table[at * columns..][..columns].copy_from_slice(&common(cell));
                 table
             };
             commons = question.cells.iter().enumerate().map(table).collect();

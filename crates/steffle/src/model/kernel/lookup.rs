@@ -1,6 +1,7 @@
 //! Entries picked by position or by slot; the positions are checked once, before the loop.
 
 use super::{by_width, vectorised};
+use crate::model::nearest;
 
 /// Words that are numbers, as numbers.
 pub(crate) fn as_numbers(words: &[u32]) -> &[f32] {
@@ -81,6 +82,27 @@ vectorised! {
             *slot = (u32::from(cell) * rows + u32::from(class).min(rows - 1)).min(none);
         }
     }
+}
+
+vectorised! {
+    /// Multiplies numbers by `scale`, rounds them to the nearest integers of at most `most` in size,
+    /// and counts those that were within it. What is no number is not, and becomes `-most`.
+    round_into(values: &mut [f64], scale: f64, most: f64, inside: &mut u64) {
+        let mut count = 0;
+        for value in values {
+            let exact = *value * scale;
+            count += u64::from(exact.abs() <= most);
+            *value = nearest(exact.max(-most).min(most));
+        }
+        *inside = count;
+    }
+}
+
+/// [`round_into`]; whether all were within the range.
+pub(crate) fn round_all(values: &mut [f64], scale: f64, most: f64) -> bool {
+    let mut inside = 0;
+    round_into(values, scale, most, &mut inside);
+    inside == values.len() as u64
 }
 
 /// Panics unless every position is below `end`.

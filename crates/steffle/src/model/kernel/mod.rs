@@ -15,7 +15,7 @@ mod lookup;
 mod single;
 pub(crate) mod vector;
 
-pub(crate) use lookup::{as_numbers, combine_pairs, fetch, fill_slots, gather, pick};
+pub(crate) use lookup::{as_numbers, combine_pairs, fetch, fill_slots, gather, pick, round_all};
 pub(crate) use single::{Pairs, add_all, add_both, combine_clipped, dot_all};
 
 use crate::record::Rows;

@@ -2,6 +2,7 @@
 
 use super::one_shot::{Generated, public, true_gap};
 use super::*;
+use crate::driver::MemoryLedger;
 
 /// The command line's defaults but for lambda and epsilon.
 fn defaults(lambda: f64, epsilon: f64, n: usize) -> Settings {
@@ -49,6 +50,8 @@ fn exact_defaults_work_or_say_that_they_do_not() {
         let mut run = |epsilon: f64| {
             let plan = defaults(16.0, epsilon, n).check(federation.sizes()).unwrap();
             let from = Start::from(&start);
+            // As if on another store: the budget of one is spent after a run.
+            federation.set_ledgers(MemoryLedger::default);
             let run = train(&plan, objective, &mut federation, from, go_on).unwrap();
             (gap(&run.theta), run.signal_to_noise.unwrap())
         };

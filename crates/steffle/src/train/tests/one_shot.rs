@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
-use crate::division::attributes::{Account, ClassRelease, Terms};
+use crate::division::attributes::ClassRelease;
 use crate::driver::{DriverError, Pooling};
 use crate::metrics::decide;
 use crate::server::Minimum;
@@ -31,8 +31,7 @@ fn noiseless(
     objective: SteffleObjective,
     pooling: Pooling,
 ) -> Vec<f64> {
-    federation.set_terms(|_| (Terms::Open, Account::default()));
-    let release = federation.release_once(pooling).unwrap();
+    let release = federation.release_once(pooling, None).unwrap();
     assert_eq!(release.noise_kind(), None);
     let public = public(federation);
     let mut path = FairPath::new(federation, objective, &public, 0.0, TOLERANCE);
@@ -78,8 +77,7 @@ fn much_privacy_budget_gives_almost_the_model_of_the_true_classes() {
         match epsilon {
             None => drop(federation.impute(ClassRelease::Revealed).unwrap()),
             Some(epsilon) => {
-                federation.set_terms(|_| terms(epsilon).terms());
-                federation.release_once(Pooling::Local).unwrap();
+                federation.release_once(Pooling::Local, Some(&terms(epsilon))).unwrap();
             }
         }
         let public = public(&mut federation);
@@ -106,19 +104,20 @@ fn a_second_release_is_refused_and_so_is_a_rare_column() {
     let people = Population::new(200, 2, 2);
     let cuts = [(0..100).collect::<Vec<usize>>(), (100..200).collect()];
     let mut federation = people.silos(&ModelKind::Logistic, Notion::DemographicParity, &cuts);
-    federation.set_terms(|_| terms(1.0).terms());
-    federation.release_once(Pooling::Local).unwrap();
+    federation.release_once(Pooling::Local, Some(&terms(1.0))).unwrap();
     assert!((federation.spent().unwrap().value() / terms(1.0).mu().value() - 1.0).abs() < 1e-6);
-    let again = federation.release_once(Pooling::Local).unwrap_err();
-    assert!(again.to_string().contains("refuses"), "{again}");
+    let again = federation.release_once(Pooling::Local, Some(&terms(0.5))).unwrap_err();
+    assert!(again.to_string().contains("left"), "{again}");
 
     let few = [(0..6).collect::<Vec<usize>>(), (6..200).collect()];
     let mut federation = people.silos(&ModelKind::Logistic, Notion::DemographicParity, &few);
-    federation.set_terms(|_| terms(1.0).terms());
-    let rare = federation.release_once(Pooling::Pooled { secure_aggregation: false }).unwrap_err();
+    let terms = terms(1.0);
+    let open = Pooling::Pooled { secure_aggregation: false };
+    let rare = federation.release_once(open, Some(&terms)).unwrap_err();
     assert!(matches!(rare, DriverError::Silo { silo: 0, .. }));
     assert!(rare.to_string().contains("non-zero entries"), "{rare}");
-    federation.release_once(Pooling::Pooled { secure_aggregation: true }).unwrap();
+    let secure = Pooling::Pooled { secure_aggregation: true };
+    federation.release_once(secure, Some(&terms)).unwrap();
 }
 
 #[test]
@@ -127,8 +126,7 @@ fn a_target_gap_is_met_by_the_smallest_lambda() {
     let notion = Notion::DemographicParity;
     let cuts = [(0..3000).collect::<Vec<usize>>(), (3000..6000).collect()];
     let mut federation = people.silos(&ModelKind::Logistic, notion, &cuts);
-    federation.set_terms(|_| terms(3.0).terms());
-    let release = federation.release_once(Pooling::Local).unwrap();
+    let release = federation.release_once(Pooling::Local, Some(&terms(3.0))).unwrap();
     let public = public(&mut federation);
     let objective = people.objective(notion);
     let mut path = FairPath::new(&mut federation, objective, &public, 0.0, TOLERANCE);
@@ -217,6 +215,7 @@ impl Generated {
             objective: Arc::new(objective),
             seed,
             noise: crate::noise::NoiseKind::Simulation,
+            kind: crate::driver::RunKind::default(),
         };
         let ids = self.records.ids().to_vec();
         let sealed = Sensitive::new(self.classes.clone());
@@ -268,8 +267,7 @@ fn defaults_work_or_say_that_they_do_not_on_generated_data() {
         let data = Generated::new(n, numeric, columns, levels, k, n as u64 + k as u64);
         let release = |epsilon: f64| {
             let (mut federation, objective) = data.federation();
-            federation.set_terms(|_| terms(epsilon).terms());
-            let release = federation.release_once(Pooling::Local).unwrap();
+            let release = federation.release_once(Pooling::Local, Some(&terms(epsilon))).unwrap();
             let public = public(&mut federation);
             let estimate = federation.estimate_gap(&release, &public.theta).unwrap();
             (federation, objective, public, estimate)
@@ -306,8 +304,7 @@ fn a_model_that_followed_the_noise_is_told() {
     let (mut off, mut naive, mut error) = (0.0, 0.0, 0.0);
     for seed in 0..SEEDS {
         let (mut federation, objective) = data.federation_of(seed);
-        federation.set_terms(|_| terms(4.0).terms());
-        let release = federation.release_once(Pooling::Local).unwrap();
+        let release = federation.release_once(Pooling::Local, Some(&terms(4.0))).unwrap();
         let public = public(&mut federation);
         let mut path = FairPath::new(&mut federation, objective, &public, 0.0, TOLERANCE);
         let theta = path.solve(6.0, keep_on).unwrap().theta;

@@ -1,9 +1,13 @@
 use super::*;
-use crate::division::attributes::{Account, Share};
+use crate::division::attributes::fixture::{Exact, Silence, offer, request};
+use crate::division::attributes::{
+    Attributes, AttributesDivision, AttributesDivisionError, MISSING_CLASS, Sensitive, Share,
+    Unreleased,
+};
 use crate::linear::Features;
 use crate::noise::{NoiseKind, SimulatedNoise};
-use crate::record::{Attributes, Layout, MISSING_CLASS, Rows, Sensitive};
-use steffle_privacy::Mu;
+use crate::record::{Layout, Rows};
+use steffle_privacy::ledger::{Accounts, Claim};
 
 /// Six records with numbers, levels and an absent level.
 fn rows() -> Rows {
@@ -13,13 +17,26 @@ fn rows() -> Rows {
     Rows::new(layout, 6, numbers, vec![2, 3, 4, 2, absent, 3]).unwrap()
 }
 
-fn exact(classes: Vec<u16>, count: usize, mu: f64) -> AttributesDivision {
+/// A holder of these classes with a share of mu^2 for its replies; ids from 100 on, and those from
+/// 900 on that nobody here holds, each of the units that `unit_of` says.
+fn holder(classes: Vec<u16>, count: usize, mu: f64, unit_of: &[u32]) -> AttributesDivision {
     let ids = (0..classes.len() as u64).map(|id| id + 100).collect();
     let attributes = Attributes::new(ids, Sensitive::new(classes), count).unwrap();
-    let mut division = AttributesDivision::by_id(attributes);
+    let first = unit_of.iter().max().unwrap() + 1;
+    let elsewhere = (900..910).zip(first..);
+    let units = UnitList::index((100..).zip(unit_of.iter().copied()).chain(elsewhere));
+    let mut division = AttributesDivision::by_id(attributes, units);
     let share = Share { round: mu * mu, table: 0.0 };
-    division.set_terms(Terms::Exact(share), Account::gaussian(Mu::try_from(mu).unwrap(), 1));
+    // At delta 1e-9, mu is 0.502 at epsilon 2.92 and 1.01 at 6.7.
+    let epsilon = if mu > 0.5 { 6.7 } else { 2.92 };
+    let offer = offer(Claim::Gaussian, epsilon, 1e-9);
+    division.open(&offer, Terms::Exact(share), Accounts::One).unwrap();
     division
+}
+
+fn exact(classes: Vec<u16>, count: usize, mu: f64) -> AttributesDivision {
+    let units: Vec<u32> = (0..classes.len() as u32).collect();
+    holder(classes, count, mu, &units)
 }
 
 /// Every assignment of `values` values to `n` places.
@@ -34,19 +51,19 @@ fn assignments(n: usize, values: u16) -> impl Iterator<Item = Vec<u16>> {
     })
 }
 
-/// The integers that are sent, before the noise.
-fn sent_integers(
-    division: &AttributesDivision,
-    capped: &Capped<'_>,
-    noise: IntegerNoise,
-) -> Vec<f64> {
+/// The integers that are sent, before the noise, and what they cost.
+fn sent_integers(division: &mut AttributesDivision, capped: &Capped<'_>) -> (Exact, f64) {
     let ids: Vec<u64> = (100..106).collect();
-    let held = division.held_classes(capped, Who::Ids(&ids));
-    let classes = division.classes();
-    let whitened = sent(classes).flat_map(|class| {
-        capped.whitening().whiten_exactly(&class_sum(capped, &held, class, classes)).unwrap()
-    });
-    whitened.map(|sum| noise.add(sum, 0) / noise.unit).collect()
+    let asking = (capped, Who::Ids(&ids, 0));
+    let (terms, classes) = (division.terms().clone(), division.classes());
+    let units = division.store().units().clone();
+    let price = price(&terms, classes, &units, &[asking], request(1)).unwrap();
+    let Cost::Gaussian { squared, .. } = price.cost() else { panic!("{:?}", price.cost()) };
+    let paid = price.reserve(division.store(), &mut Silence::new()).unwrap();
+    let mut sums = Unreleased::<FeatureMessage>(paid.asked().empty());
+    division.store().add(&paid, FeatureChunk { silo: 0, asking }, &mut sums);
+    let exact = vec![(sums.0.silos[0].concat(), paid.asked().silos[0].noise)];
+    (Exact::new(exact), squared)
 }
 
 /// All stores of up to three classes and missing ones, both notions, records and units: the
@@ -69,30 +86,26 @@ fn no_store_moves_more_than_the_price() {
                         class if class == classes => MISSING_CLASS,
                         class => class,
                     };
-                    exact(unit_of.iter().map(class).collect(), usize::from(classes), 0.5)
+                    let own = unit_of.iter().map(class).collect();
+                    holder(own, usize::from(classes), 0.5, &unit_of)
                 };
-                let price = store(&vec![0; count as usize]).price_features(&capped).unwrap();
-                let (Some(noise), Cost::Gaussian { squared, .. }) = (price.noise, price.cost)
-                else {
-                    panic!("exact terms have noise and a price")
-                };
-                assert!(squared <= 0.25 && squared > 0.2499);
                 let mut largest = 0.0_f64;
+                let mut squared = 0.0;
                 for s in assignments(count as usize, classes + 1) {
-                    let base = sent_integers(&store(&s), &capped, noise);
+                    let (base, cost) = sent_integers(&mut store(&s), &capped);
+                    squared = cost;
+                    assert!(squared <= 0.25 && squared > 0.2499);
                     for unit in 0..count as usize {
                         // Each pair of neighbours once.
                         for other in s[unit] + 1..=classes {
                             let mut neighbour = s.clone();
                             neighbour[unit] = other;
-                            let moved = sent_integers(&store(&neighbour), &capped, noise);
-                            let squared: f64 =
-                                base.iter().zip(&moved).map(|(a, b)| (a - b).powi(2)).sum();
-                            largest = largest.max(squared);
+                            let (moved, _) = sent_integers(&mut store(&neighbour), &capped);
+                            largest = largest.max(base.squared_distance(&moved));
                         }
                     }
                 }
-                let cost = largest / (noise.sigma as f64).powi(2);
+                let cost = largest;
                 assert!(cost <= squared, "{classes} {cells} {units:?}: {cost} {squared}");
                 // The sum of a unit's lengths is an upper bound of the length of its sum, so with
                 // units the price is not attained; without, it is.
@@ -120,10 +133,10 @@ fn released_sums_are_the_sums_and_the_noise_they_say() {
         for seed in 0..200 {
             let mut division = exact(stored.clone().collect(), count, mu);
             let mut noise = SimulatedNoise::new(seed, 1, 0);
-            let released =
-                division.release_features(&[(&capped, Who::Ids(&ids))], &mut noise).unwrap();
-            assert_eq!(released[0].noise_kind(), Some(NoiseKind::Simulation));
-            let FeatureSums { sums, deviation } = released[0].value();
+            let asking = [(&capped, Who::Ids(&ids, 0))];
+            let released = division.release_features(&asking, request(1), &mut noise).unwrap();
+            assert_eq!(released.noise_kind(), Some(NoiseKind::Simulation));
+            let FeatureSums { sums, deviation } = &released.read().unwrap().silos[0];
             let variance = capped.message(sums.clone(), *deviation).variance;
             let expected = if count == 2 { 1.0 } else { 2.0 } / (mu * mu);
             assert!((variance / expected - 1.0).abs() < 0.01, "{variance}");
@@ -156,11 +169,11 @@ fn a_reply_does_not_tell_what_is_held() {
     let capped = Capped::new(Features::whole(&rows), None).unwrap();
     let reply = |ids: &[u64]| {
         let mut division = exact(vec![1, 0, 1, 1, 0, 0], 2, 0.5);
-        let who = Who::Ids(ids);
+        let asking = [(&capped, Who::Ids(ids, 0))];
         let mut noise = SimulatedNoise::new(1, 1, 0);
-        let released = division.release_features(&[(&capped, who)], &mut noise).unwrap();
-        let sums = released[0].value().clone();
-        (sums.deviation, sums.sums[0].len(), division.account().spent(), sums)
+        let released = division.release_features(&asking, request(1), &mut noise).unwrap();
+        let sums = released.read().unwrap().silos[0].clone();
+        (sums.deviation, sums.sums[0].len(), division.spent(), sums)
     };
     let all = reply(&[100, 101, 102, 103, 104, 105]);
     let one = reply(&[100, 901, 902, 903, 904, 905]);
@@ -176,11 +189,12 @@ fn silos_with_disjoint_records_are_charged_once_and_a_second_reply_is_refused() 
     let capped = Capped::new(Features::whole(&rows), None).unwrap();
     let mut division = exact(vec![1, 0, 1, 1, 0, 0], 2, 0.5);
     let (first, second): (Vec<u64>, Vec<u64>) = ((100..106).collect(), (900..906).collect());
-    let silos = [(&capped, Who::Ids(&first)), (&capped, Who::Ids(&second))];
+    let silos = [(&capped, Who::Ids(&first, 0)), (&capped, Who::Ids(&second, 0))];
     let mut noise = SimulatedNoise::new(1, 1, 0);
-    assert_eq!(division.release_features(&silos, &mut noise).unwrap().len(), 2);
-    assert!((division.account().spent().unwrap().value() - 0.5).abs() < 1e-6);
-    let again = division.release_features(&silos, &mut noise);
+    let released = division.release_features(&silos, request(1), &mut noise).unwrap();
+    assert_eq!(released.read().unwrap().silos.len(), 2);
+    assert!((division.spent().unwrap().value() - 0.5).abs() < 1e-6);
+    let again = division.release_features(&silos, request(2), &mut noise);
     assert!(matches!(again, Err(AttributesDivisionError::Refused(_))));
 }
 
@@ -189,15 +203,39 @@ fn open_terms_release_the_sums_themselves() {
     let rows = rows();
     let capped = Capped::new(Features::whole(&rows), None).unwrap();
     let mut division = exact(vec![1, 0, 1, 1, 0, 0], 2, 0.5);
-    division.set_terms(Terms::Open, Account::default());
+    let nothing = offer(Claim::Nothing, 0.0, 0.0);
+    division.open(&nothing, Terms::Open, Accounts::One).unwrap();
     let ids: Vec<u64> = (100..106).collect();
     let mut noise = SimulatedNoise::new(1, 1, 0);
-    let released = division.release_features(&[(&capped, Who::Ids(&ids))], &mut noise).unwrap();
-    assert_eq!(released[0].noise_kind(), None);
+    let asking = [(&capped, Who::Ids(&ids, 0))];
+    let released = division.release_features(&asking, request(1), &mut noise).unwrap();
+    assert_eq!(released.noise_kind(), None);
     let own: Vec<f64> = [0.5, -0.5, 0.5, 0.5, -0.5, -0.5]
         .iter()
         .zip(capped.counts())
         .map(|(share, count)| share * count)
         .collect();
-    assert_eq!(released[0].value().sums, [capped.features().sum(&own)]);
+    assert_eq!(released.read().unwrap().silos[0].sums, [capped.features().sum(&own)]);
+}
+
+/// A unit with rows in two silos moves both messages, and pays for both.
+#[test]
+fn a_unit_in_two_silos_pays_for_both() {
+    let rows = rows();
+    let capped = Capped::new(Features::whole(&rows), None).unwrap();
+    let ids = [vec![100, 101, 102, 103, 104, 105], vec![106, 107, 108, 109, 110, 111]];
+    let silos = [(&capped, Who::Ids(&ids[0], 0)), (&capped, Who::Ids(&ids[1], 0))];
+    let cost = |units: &[u32]| {
+        let mut division = holder(vec![1; 12], 2, 0.5, units);
+        let (terms, list) = (division.terms().clone(), division.store().units().clone());
+        let price = price(&terms, 2, &list, &silos, request(1)).unwrap();
+        let sigma = price.asked().silos[0].noise.unwrap().sigma;
+        let paid = price.reserve(division.store(), &mut Silence::new()).unwrap();
+        drop(paid);
+        sigma as f64
+    };
+    let apart: Vec<u32> = (0..12).collect();
+    let together: Vec<u32> = (0..12).map(|record| record % 6).collect();
+    let ratio = cost(&together) / cost(&apart);
+    assert!((ratio / 2_f64.sqrt() - 1.0).abs() < 1e-6, "{ratio}");
 }
