@@ -25,8 +25,8 @@ use crate::division::{Objective, Silo, SiloError};
 use crate::model::Classifier;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::protocol::{
-    Batch, Classes, CodecError, Decode, Envelope, Handover, ImputedQuestion, ImputedSums, Leg,
-    Part, PrivateSums, PublicSums, Question, RunId, SchemaHash, open, seal,
+    Batch, Classes, CodecError, Decode, Encode, Envelope, Handover, ImputedQuestion, ImputedSums,
+    Leg, NodeId, Part, PrivateSums, PublicSums, Question, RunId, SchemaHash, open, payload, seal,
 };
 use crate::record::{Attributes, Records};
 use crate::server::Aggregate;
@@ -115,6 +115,8 @@ pub struct Federation {
     sizes: Vec<usize>,
     /// What the stores were offered last.
     offer: Option<CheckedOffer>,
+    /// Trips that were made: every request and its replies have one number.
+    trips: u64,
 }
 
 impl Federation {
@@ -134,7 +136,7 @@ impl Federation {
                 .map_err(|source| DriverError::Silo { silo: at, source })
         };
         let nodes = silos.into_iter().enumerate().map(silo).collect::<Result<_, _>>()?;
-        Ok(Self { nodes: Nodes::Silos(nodes), agreement, sizes, offer: None })
+        Ok(Self { nodes: Nodes::Silos(nodes), agreement, sizes, offer: None, trips: 0 })
     }
 
     /// Records silos and attributes holders with cuts of their own, matched by record id.
@@ -155,7 +157,13 @@ impl Federation {
         let records = records.into_iter().enumerate().map(node).collect::<Result<_, _>>()?;
         let holder = |attributes| AttributesDivision::by_id(attributes, index.clone());
         let attributes = attributes.into_iter().map(holder).collect();
-        Ok(Self { nodes: Nodes::Split { records, attributes }, agreement, sizes, offer: None })
+        Ok(Self {
+            nodes: Nodes::Split { records, attributes },
+            agreement,
+            sizes,
+            offer: None,
+            trips: 0,
+        })
     }
 
     /// Records per records silo.
@@ -166,6 +174,18 @@ impl Federation {
     /// What every records silo holds, for methods in which a silo trains by itself.
     pub fn records(&mut self) -> Vec<&Records> {
         self.records_divisions().into_iter().map(RecordsDivision::records).collect()
+    }
+
+    /// Trips over the wire that were made: a request to some or all nodes, and their replies. A round
+    /// whose attributes are held elsewhere takes two.
+    pub fn trips(&self) -> u64 {
+        self.trips
+    }
+
+    /// The number of the next trip.
+    fn next_trip(&mut self) -> u64 {
+        self.trips += 1;
+        self.trips
     }
 
     /// What the nodes agreed on.
@@ -326,12 +346,15 @@ impl Federation {
 
     /// Both legs of a round.
     pub fn round(&mut self, round: u32, question: &Question) -> Result<Aggregate, DriverError> {
-        let claims = self.claims();
-        let courier = Courier { agreement: &self.agreement, round, claims };
+        let (claims, sequence) = (self.claims(), self.next_trip());
+        // The attributes leg of a split round is a trip of its own.
+        let then = matches!(self.nodes, Nodes::Split { .. }).then(|| self.next_trip());
+        let courier = Courier { agreement: &self.agreement, round, sequence, claims };
         match &mut self.nodes {
             Nodes::Silos(silos) => colocated_round(&courier, &self.sizes, silos, question),
             Nodes::Split { records, attributes } => {
-                split_round(&courier, &self.sizes, records, attributes, question)
+                let second = Courier { sequence: then.unwrap_or(sequence), ..courier };
+                split_round([&courier, &second], &self.sizes, records, attributes, question)
             }
         }
     }
@@ -347,16 +370,21 @@ impl Federation {
                 self.open(offer, |_| (Terms::Open, Accounts::One))?;
             }
         }
-        let courier = Courier { agreement: &self.agreement, round: 0, claims: self.claims() };
+        let (claims, sequence) = (self.claims(), self.next_trip());
+        // Where attributes are held elsewhere, the silos take the answers in on a trip of their own.
+        if matches!(self.nodes, Nodes::Split { .. }) {
+            self.next_trip();
+        }
+        let courier = Courier { agreement: &self.agreement, round: 0, sequence, claims };
         let classes = self.agreement.objective.classes();
-        let request = Request::new(0, &[format!("{release:?}").as_bytes()]);
+        let request = courier.request(&[&courier.question(Leg::Attributes, &release)]);
         let release_one = |at: usize, division: &mut AttributesDivision| {
             let mut noise = source(courier.agreement, at, 0)?;
             let released = division
                 .release_classes(release, request, &mut noise)
                 .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-            let bytes = courier.reply(Leg::Attributes, &released);
-            let read: Classes = courier.read(Leg::Attributes, Part::Reply, &bytes)?;
+            let bytes = courier.reply(Leg::Attributes, at, &released);
+            let read: Classes = courier.read_reply(Leg::Attributes, at, &bytes)?;
             Ok::<_, DriverError>((released.noise_kind(), read))
         };
         let take_in = |at: usize, division: &mut RecordsDivision, released: &[Classes]| {
@@ -390,20 +418,20 @@ impl Federation {
 
     /// One exchange of an evaluation on imputed classes: the sums of all records divisions.
     pub fn ask_imputed(&mut self, question: &ImputedQuestion) -> Result<ImputedSums, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
-        let envelope = courier.envelope(Leg::Records, Part::Question);
-        let bytes = seal(&envelope, question);
+        let sequence = self.next_trip();
+        let courier = Courier { agreement: &self.agreement, round: 0, sequence, claims: false };
+        let bytes = courier.question(Leg::Records, question);
         let answer = |(at, division): (usize, &mut RecordsDivision)| {
-            let question: ImputedQuestion = courier.read(Leg::Records, Part::Question, &bytes)?;
+            let question: ImputedQuestion = courier.read_question(Leg::Records, &bytes)?;
             let sums = division
                 .answer_imputed(&question)
                 .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-            Ok(courier.reply(Leg::Records, &sums))
+            Ok(courier.reply(Leg::Records, at, &sums))
         };
         let replies = in_order(self.nodes.records(), self.sizes.iter().sum(), answer)?;
         let mut total: Option<ImputedSums> = None;
-        for reply in &replies {
-            let sums: ImputedSums = courier.read(Leg::Records, Part::Reply, reply)?;
+        for (at, reply) in replies.iter().enumerate() {
+            let sums: ImputedSums = courier.read_reply(Leg::Records, at, reply)?;
             match &mut total {
                 None => total = Some(sums),
                 Some(total) => total.add(&sums),
@@ -421,59 +449,91 @@ impl Federation {
             batch: Batch::All,
             loss: true,
         };
-        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
+        let sequence = self.next_trip();
+        let courier = Courier { agreement: &self.agreement, round: 0, sequence, claims: false };
         let bytes = courier.question(Leg::Records, &question);
         let answer = |(at, division): (usize, &mut RecordsDivision)| {
-            let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+            let question: Question = courier.read_question(Leg::Records, &bytes)?;
             let sums = division
                 .answer(&question, 0)
                 .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-            Ok(courier.reply(Leg::Records, &sums))
+            Ok(courier.reply(Leg::Records, at, &sums))
         };
         let replies = in_order(self.nodes.records(), self.sizes.iter().sum(), answer)?;
         let mut total = Aggregate::default();
-        for reply in &replies {
-            total.add_public(&courier.read(Leg::Records, Part::Reply, reply)?);
+        for (at, reply) in replies.iter().enumerate() {
+            total.add_public(&courier.read_reply(Leg::Records, at, reply)?);
         }
         let n = total.records.max(1.0);
         Ok((total.loss / n, total.gradient.iter().map(|sum| sum / n).collect()))
     }
 }
 
-/// Encodes and decodes the messages of one round.
+/// Encodes and decodes the messages of one trip.
+#[derive(Clone, Copy)]
 struct Courier<'a> {
     agreement: &'a Agreement,
     round: u32,
+    sequence: u64,
     /// Whether something is claimed about the replies.
     claims: bool,
 }
 
 impl Courier<'_> {
-    fn envelope(&self, leg: Leg, part: Part) -> Envelope {
+    fn envelope(&self, leg: Leg, part: Part, from: NodeId, to: NodeId) -> Envelope {
         let Agreement { run, schema, .. } = *self.agreement;
-        Envelope { run, schema, round: self.round, leg, part }
+        let Self { round, sequence, .. } = *self;
+        Envelope { run, schema, from, to, sequence, round, leg, part }
     }
 
-    /// The name of a request. Where nothing is claimed nobody keeps replies, and a hash would take
-    /// longer than a small round.
-    fn request(&self, parts: &[&[u8]]) -> Request {
-        if self.claims { Request::new(self.round, parts) } else { Request::default() }
+    /// The name of a request: what it says and its round, not when or in which run. Where nothing is
+    /// claimed nobody keeps replies, and a hash would take longer than a small round.
+    fn request(&self, messages: &[&[u8]]) -> Request {
+        if !self.claims {
+            return Request::default();
+        }
+        // What the payload means: columns, cells, layers and scores.
+        let Agreement { schema, model, objective, kind, .. } = self.agreement;
+        let meaning = format!("{:?} {:?} {}", model.blocks(), objective.bounds(), kind.notion);
+        let agreed = [&schema.0[..], meaning.as_bytes()];
+        let parts = messages.iter().map(|message| payload(message));
+        Request::new(self.round, &agreed.into_iter().chain(parts).collect::<Vec<_>>())
     }
 
-    fn question(&self, leg: Leg, question: &Question) -> Vec<u8> {
-        seal(&self.envelope(leg, Part::Question), question)
+    /// A question to all nodes of a leg.
+    fn question(&self, leg: Leg, question: &impl Encode) -> Vec<u8> {
+        seal(&self.envelope(leg, Part::Question, NodeId::SERVER, NodeId::ALL), question)
     }
 
-    fn reply(&self, leg: Leg, reply: &impl crate::protocol::Encode) -> Vec<u8> {
-        seal(&self.envelope(leg, Part::Reply), reply)
+    fn read_question<T: Decode>(&self, leg: Leg, bytes: &[u8]) -> Result<T, CodecError> {
+        read(&self.envelope(leg, Part::Question, NodeId::SERVER, NodeId::ALL), bytes)
     }
 
-    fn read<T: Decode>(&self, leg: Leg, part: Part, bytes: &[u8]) -> Result<T, CodecError> {
-        let mut reader = open(&self.envelope(leg, part), bytes)?;
-        let value = T::decode(&mut reader)?;
-        reader.end()?;
-        Ok(value)
+    /// What the silo at a place hands to all holders.
+    fn handover(&self, at: usize, handover: &impl Encode) -> Vec<u8> {
+        seal(&self.envelope(Leg::Attributes, Part::Handover, NodeId::at(at), NodeId::ALL), handover)
     }
+
+    fn read_handover<T: Decode>(&self, at: usize, bytes: &[u8]) -> Result<T, CodecError> {
+        let from = NodeId::at(at);
+        read(&self.envelope(Leg::Attributes, Part::Handover, from, NodeId::ALL), bytes)
+    }
+
+    /// The reply of the node at a place.
+    fn reply(&self, leg: Leg, at: usize, reply: &impl Encode) -> Vec<u8> {
+        seal(&self.envelope(leg, Part::Reply, NodeId::at(at), NodeId::SERVER), reply)
+    }
+
+    fn read_reply<T: Decode>(&self, leg: Leg, at: usize, bytes: &[u8]) -> Result<T, CodecError> {
+        read(&self.envelope(leg, Part::Reply, NodeId::at(at), NodeId::SERVER), bytes)
+    }
+}
+
+fn read<T: Decode>(envelope: &Envelope, bytes: &[u8]) -> Result<T, CodecError> {
+    let mut reader = open(envelope, bytes)?;
+    let value = T::decode(&mut reader)?;
+    reader.end()?;
+    Ok(value)
 }
 
 fn division(
@@ -532,14 +592,15 @@ fn colocated_round(
     let round = courier.round;
     // All silos get the same bytes, so that they are decoded once for all.
     let bytes = courier.question(Leg::Records, question);
-    let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+    let question: Question = courier.read_question(Leg::Records, &bytes)?;
     let request = courier.request(&[&bytes]);
     let answer = |(at, silo): (usize, &mut Silo)| {
         let mut noise = source(courier.agreement, at, round)?;
         let (public, private) = silo
             .answer(&question, round, request, &mut noise)
             .map_err(|source| DriverError::Silo { silo: at, source })?;
-        Ok((courier.reply(Leg::Records, &public), courier.reply(Leg::Attributes, &private)))
+        let public = courier.reply(Leg::Records, at, &public);
+        Ok((public, courier.reply(Leg::Attributes, at, &private)))
     };
     let work = match question.batch {
         Batch::All => sizes.iter().sum(),
@@ -548,9 +609,9 @@ fn colocated_round(
     };
     let replies = in_order(silos.iter_mut().enumerate().collect(), work, answer)?;
     let mut total = Aggregate::default();
-    for (public, private) in &replies {
-        let public: PublicSums = courier.read(Leg::Records, Part::Reply, public)?;
-        let private: PrivateSums = courier.read(Leg::Attributes, Part::Reply, private)?;
+    for (at, (public, private)) in replies.iter().enumerate() {
+        let public: PublicSums = courier.read_reply(Leg::Records, at, public)?;
+        let private: PrivateSums = courier.read_reply(Leg::Attributes, at, private)?;
         total.add_public(&public);
         total.add_private(&private, public.held as f64, public.batch as f64);
     }
@@ -558,7 +619,7 @@ fn colocated_round(
 }
 
 fn split_round(
-    courier: &Courier<'_>,
+    [courier, second]: [&Courier<'_>; 2],
     sizes: &[usize],
     records: &mut [RecordsDivision],
     attributes: &mut [AttributesDivision],
@@ -577,34 +638,35 @@ fn split_round(
             }
         };
         let bytes = courier.question(Leg::Records, &Question { batch, ..question.clone() });
-        let question: Question = courier.read(Leg::Records, Part::Question, &bytes)?;
+        let question: Question = courier.read_question(Leg::Records, &bytes)?;
         let (public, handover) = division
             .answer_and_hand_over(&question, round)
             .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-        let handed = seal(&courier.envelope(Leg::Attributes, Part::Handover), &handover);
-        Ok((courier.reply(Leg::Records, &public), handed))
+        let handed = second.handover(at, &handover);
+        Ok((courier.reply(Leg::Records, at, &public), handed))
     };
     let all = sizes.iter().sum();
     let replies = in_order(records.iter_mut().enumerate().collect(), all, answer)?;
-    let bytes = courier.question(Leg::Attributes, question);
+    let bytes = second.question(Leg::Attributes, question);
     let handovers: Vec<&[u8]> = replies.iter().map(|(_, handover)| &handover[..]).collect();
     let parts: Vec<&[u8]> = [&bytes[..]].into_iter().chain(handovers.iter().copied()).collect();
-    let request = courier.request(&parts);
+    let request = second.request(&parts);
     let hold = |(at, division): (usize, &mut AttributesDivision)| {
         let at = sizes.len() + at;
-        attributes_leg(courier, division, &bytes, &handovers, request, at)
+        attributes_leg(second, division, &bytes, &handovers, request, at)
     };
     let sums = in_order(attributes.iter_mut().enumerate().collect(), all, hold)?;
 
     let mut total = Aggregate::default();
     let mut announced = 0.0;
-    for (reply, _) in &replies {
-        let public: PublicSums = courier.read(Leg::Records, Part::Reply, reply)?;
+    for (at, (reply, _)) in replies.iter().enumerate() {
+        let public: PublicSums = courier.read_reply(Leg::Records, at, reply)?;
         announced += public.batch as f64;
         total.add_public(&public);
     }
-    for reply in &sums {
-        let private: PrivateSums = courier.read(Leg::Attributes, Part::Reply, reply)?;
+    for (at, reply) in sums.iter().enumerate() {
+        let at = sizes.len() + at;
+        let private: PrivateSums = second.read_reply(Leg::Attributes, at, reply)?;
         total.add_private(&private, all as f64, announced);
     }
     Ok(total)
@@ -619,14 +681,15 @@ fn attributes_leg(
     request: Request,
     at: usize,
 ) -> Result<Vec<u8>, DriverError> {
-    let question: Question = courier.read(Leg::Attributes, Part::Question, question)?;
+    let question: Question = courier.read_question(Leg::Attributes, question)?;
     let handovers = handovers
         .iter()
-        .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
+        .enumerate()
+        .map(|(from, bytes)| courier.read_handover(from, bytes))
         .collect::<Result<Vec<Handover>, CodecError>>()?;
     let mut noise = source(courier.agreement, at, courier.round)?;
     let released = division
         .answer(&question, &handovers, request, &mut noise)
         .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-    Ok(courier.reply(Leg::Attributes, &released))
+    Ok(courier.reply(Leg::Attributes, at, &released))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Place, columns, people};
+use crate::harness::{Place, columns, pairs, people};
 
 /// Records of the three silos.
 const CUTS: [std::ops::Range<u64>; 3] = [0..60, 60..210, 210..300];
@@ -125,4 +125,27 @@ fn one_table_is_cut_for_every_centralisation() {
         assert_eq!(run["centralisation"], who);
         assert_eq!(run["silos"], if who == "one-silo" { 1 } else { 3 });
     }
+}
+
+/// A trip is a request with its replies: a round takes one, and two where attributes are elsewhere.
+#[test]
+fn trips_over_the_wire_are_counted() {
+    let place = Place::new("centralisation-trips");
+    let data = place.write("people.csv", pairs(0..300));
+    let flags = ["train", "--data", data.to_str().unwrap(), "--label", "label", "--sensitive"];
+    let flags = [&flags[..], &["group", "--classes", "a,b", "--silos", "3"]].concat();
+    let trips = |more: &[&str]| {
+        let run = place.json(&[&flags[..], more, &["--out", "run", "--force"]].concat());
+        run["rounds_on_the_wire"].as_u64()
+    };
+    let fit = trips(&["--method", "erm"]).unwrap();
+    assert!(fit > 3, "{fit}");
+    let rounds = ["--epsilon", "3", "--rounds", "4"];
+    assert_eq!(trips(&rounds), Some(fit + 5), "a census and four rounds");
+    let elsewhere = [&rounds[..], &["--centralisation", "central-attributes"]].concat();
+    assert_eq!(trips(&elsewhere), Some(fit + 10));
+    // A release, two estimates of the gap, and at least one evaluation of the fair objective.
+    let once = trips(&["--method", "one-shot", "--epsilon", "3"]).unwrap();
+    assert!(once > fit + 3, "{once} after {fit}");
+    assert_eq!(trips(&["--method", "reductions", "--favourable", "high"]), None);
 }

@@ -101,6 +101,7 @@ impl Federation {
         release: &OneShot,
         decide: [&Decide<'_>; N],
     ) -> Result<([Vec<Cell>; N], Vec<Energy>), DriverError> {
+        self.next_trip();
         let all = self.sizes.iter().sum();
         let classes = self.agreement.objective.classes();
         let pooled = release.moments();

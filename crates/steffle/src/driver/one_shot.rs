@@ -13,7 +13,7 @@ use crate::noise::{NodeNoise, NoiseKind};
 use crate::one_shot::decode::{Message, Moments, Rule, decode, linear, straight_memberships};
 use crate::one_shot::{Capped, OneShotError, fits, mean_gram, rare_column};
 use crate::protocol::{
-    Agreed, Encode, FeatureReply, FeatureRows, FeatureSums, Leg, Part, PooledSums, Writer, seal,
+    Agreed, Encode, FeatureReply, FeatureRows, FeatureSums, Leg, PooledSums, Writer,
 };
 use crate::train::OneShotTerms;
 
@@ -113,7 +113,10 @@ impl Federation {
 
     /// The Gram matrix and cap of all silos together.
     fn agree(&mut self, secure_aggregation: bool) -> Result<Agreed, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
+        let sequence = self.next_trip();
+        // The cap is agreed on by a second one.
+        self.next_trip();
+        let courier = Courier { agreement: &self.agreement, round: 0, sequence, claims: false };
         let all = self.sizes.iter().sum();
         let gram = |(at, division): (usize, &mut RecordsDivision)| {
             let features = features(division).map_err(|error| one_shot(at, error))?;
@@ -124,10 +127,11 @@ impl Federation {
             let mut gram = mean_gram(&features);
             gram.scale(count);
             let sums = PooledSums { numbers: vec![count], vectors: vec![], matrix: gram };
-            Ok(courier.reply(Leg::Records, &sums))
+            Ok(courier.reply(Leg::Records, at, &sums))
         };
         let divisions = self.nodes.records();
         let pooled = add_up(&courier, &in_order(divisions, all, gram)?)?;
+        let courier = Courier { sequence: sequence + 1, ..courier };
         let mut gram = pooled.matrix;
         gram.scale(1.0 / pooled.numbers[0].max(1.0));
 
@@ -136,7 +140,8 @@ impl Federation {
             let (count, units) = (features.count() as f64, division.records().units());
             let capped = Capped::with_gram(features, gram.clone(), units, |own| own)
                 .map_err(|error| one_shot(at, error))?;
-            Ok(courier.reply(Leg::Records, &PooledSums::of(vec![count, count * capped.cap()])))
+            let sums = PooledSums::of(vec![count, count * capped.cap()]);
+            Ok(courier.reply(Leg::Records, at, &sums))
         };
         let divisions = self.nodes.records();
         let pooled = add_up(&courier, &in_order(divisions, all, cap)?)?;
@@ -148,12 +153,17 @@ impl Federation {
         &mut self,
         agreed: Option<&Agreed>,
     ) -> Result<(Vec<FeatureSums>, Option<NoiseKind>), DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0, claims: self.claims() };
+        let (claims, sequence) = (self.claims(), self.next_trip());
+        // From holders elsewhere the sums go on to the silos.
+        if matches!(self.nodes, Nodes::Split { .. }) {
+            self.next_trip();
+        }
+        let courier = Courier { agreement: &self.agreement, round: 0, sequence, claims };
         let all = self.sizes.iter().sum();
         match &mut self.nodes {
             Nodes::Silos(silos) => {
                 // A silo's features, matrix and cap are its own, or agreed on.
-                let request = courier.request(&[&courier.agreement.schema.0, &encoded(agreed)]);
+                let request = courier.request(&[&courier.question(Leg::Attributes, &Ask(agreed))]);
                 let release = |(at, silo): (usize, &mut Silo)| {
                     let (records, attributes) = silo.divisions();
                     let capped = capped(records, agreed).map_err(|error| one_shot(at, error))?;
@@ -163,7 +173,7 @@ impl Federation {
                     let released = attributes
                         .release_features(&[(&capped, who)], request, &mut noise)
                         .map_err(|error| refused(at, error))?;
-                    sent(&courier, &released)
+                    sent(&courier, at, &released)
                 };
                 let replies = in_order(silos.iter_mut().enumerate().collect(), all, release)?;
                 let kind = replies.first().and_then(|(_, kind)| *kind);
@@ -172,10 +182,8 @@ impl Federation {
             Nodes::Split { records, attributes } => {
                 let rows: Vec<Vec<u8>> = records
                     .iter()
-                    .map(|division| {
-                        let rows = feature_rows(division, agreed);
-                        seal(&courier.envelope(Leg::Attributes, Part::Handover), &rows)
-                    })
+                    .enumerate()
+                    .map(|(at, division)| courier.handover(at, &feature_rows(division, agreed)))
                     .collect();
                 let silos = records.len();
                 let parts: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
@@ -186,14 +194,15 @@ impl Federation {
                         let mut noise = source(courier.agreement, at, 0)?;
                         let rows = rows
                             .iter()
-                            .map(|bytes| courier.read(Leg::Attributes, Part::Handover, bytes))
+                            .enumerate()
+                            .map(|(from, bytes)| courier.read_handover(from, bytes))
                             .collect::<Result<Vec<FeatureRows>, _>>()?;
                         let released = answer_features(holder, &rows, request, &mut noise)
                             .map_err(|error| match error {
                                 HolderError::OneShot(error) => one_shot(at, error),
                                 HolderError::Refused(error) => refused(at, error),
                             })?;
-                        sent(&courier, &released)
+                        sent(&courier, at, &released)
                     };
                 let holders = attributes.iter_mut().enumerate().collect();
                 let replies = in_order(holders, all, answer)?;
@@ -236,7 +245,10 @@ impl Federation {
         sums: &[FeatureSums],
         agreed: &Agreed,
     ) -> Result<Parts, DriverError> {
-        let courier = Courier { agreement: &self.agreement, round: 0, claims: false };
+        let sequence = self.next_trip();
+        // The rule goes back to the silos.
+        self.next_trip();
+        let courier = Courier { agreement: &self.agreement, round: 0, sequence, claims: false };
         let all = self.sizes.iter().sum();
         let classes = self.agreement.objective.classes();
         let send = |(at, division): (usize, &mut RecordsDivision)| {
@@ -245,7 +257,7 @@ impl Federation {
             let Moments { records, total, gram, .. } = Moments::new(&capped);
             let vectors = [vec![total], message.sums].concat();
             let numbers = vec![records, message.variance];
-            Ok(courier.reply(Leg::Records, &PooledSums { numbers, vectors, matrix: gram }))
+            Ok(courier.reply(Leg::Records, at, &PooledSums { numbers, vectors, matrix: gram }))
         };
         let replies = in_order(self.nodes.records(), all, send)?;
         let mut pooled = add_up(&courier, &replies)?;
@@ -336,24 +348,28 @@ fn answer_features(
 /// What arrives of released sums.
 fn sent(
     courier: &Courier<'_>,
+    at: usize,
     released: &Released<FeatureMessage>,
 ) -> Result<(Vec<FeatureSums>, Option<NoiseKind>), DriverError> {
-    let bytes = courier.reply(Leg::Attributes, released);
-    let reply: FeatureReply = courier.read(Leg::Attributes, Part::Reply, &bytes)?;
+    let bytes = courier.reply(Leg::Attributes, at, released);
+    let reply: FeatureReply = courier.read_reply(Leg::Attributes, at, &bytes)?;
     Ok((reply.silos, released.noise_kind()))
 }
 
-/// What was agreed on, as bytes.
-fn encoded(agreed: Option<&Agreed>) -> Vec<u8> {
-    let mut writer = Writer::default();
-    agreed.iter().for_each(|agreed| agreed.encode(&mut writer));
-    writer.finish()
+/// What a silo is asked for: the sums of its own features, by its own matrix and cap or by agreed ones.
+struct Ask<'a>(Option<&'a Agreed>);
+
+impl Encode for Ask<'_> {
+    fn encode(&self, writer: &mut Writer) {
+        writer.u8(u8::from(self.0.is_some()));
+        self.0.iter().for_each(|agreed| agreed.encode(writer));
+    }
 }
 
 fn add_up(courier: &Courier<'_>, replies: &[Vec<u8>]) -> Result<PooledSums, DriverError> {
     let mut total: Option<PooledSums> = None;
-    for reply in replies {
-        let own: PooledSums = courier.read(Leg::Records, Part::Reply, reply)?;
+    for (at, reply) in replies.iter().enumerate() {
+        let own: PooledSums = courier.read_reply(Leg::Records, at, reply)?;
         match &mut total {
             None => total = Some(own),
             Some(total) => total.add(&own)?,

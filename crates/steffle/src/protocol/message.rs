@@ -1,11 +1,12 @@
-//! The envelope: version, run, round, leg and schema around a payload that the method defines.
+//! The envelope: version, run, schema, who, which message, round and leg around a payload that the
+//! method defines.
 
 use std::fmt;
 
 use super::codec::{CodecError, Encode, Reader, Writer};
 
 /// The protocol version. Other versions are refused.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"STFL";
 
@@ -16,6 +17,32 @@ pub struct RunId(pub [u8; 16]);
 /// SHA-256 of the schema that the run was agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaHash(pub [u8; 32]);
+
+/// A party of a run, in the order of its roster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// Who asks.
+    pub const SERVER: Self = Self(0);
+    /// All that are asked: a question that is the same for all of them.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// The node at a place of the roster: records silos first, then holders of attributes.
+    pub fn at(place: usize) -> Self {
+        Self(place as u32 + 1)
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::SERVER => f.write_str("the server"),
+            Self::ALL => f.write_str("all nodes"),
+            Self(node) => write!(f, "node {node}"),
+        }
+    }
+}
 
 /// The two legs of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +73,13 @@ pub struct Envelope {
     pub run: RunId,
     /// The schema all parties agreed on.
     pub schema: SchemaHash,
+    /// Who sends it.
+    pub from: NodeId,
+    /// To whom.
+    pub to: NodeId,
+    /// Which trip of the run it belongs to: requests and their replies have one number, which never
+    /// comes again, so that an old reply is not taken for a new one.
+    pub sequence: u64,
     /// The round.
     pub round: u32,
     /// The leg.
@@ -56,7 +90,8 @@ pub struct Envelope {
 
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} of the {:?} leg, round {}", self.part, self.leg, self.round)
+        let Self { part, leg, round, sequence, from, to, .. } = self;
+        write!(f, "{part:?} of the {leg:?} leg, round {round}, trip {sequence}, {from} to {to}")
     }
 }
 
@@ -67,6 +102,9 @@ pub fn seal(envelope: &Envelope, payload: &impl Encode) -> Vec<u8> {
     writer.u16(VERSION);
     writer.u8(envelope.leg as u8);
     writer.u8(envelope.part as u8);
+    writer.u32(envelope.from.0);
+    writer.u32(envelope.to.0);
+    writer.u64(envelope.sequence);
     writer.u32(envelope.round);
     writer.raw(&envelope.run.0);
     writer.raw(&envelope.schema.0);
@@ -74,9 +112,17 @@ pub fn seal(envelope: &Envelope, payload: &impl Encode) -> Vec<u8> {
     writer.finish()
 }
 
+/// Bytes before the payload.
+const HEADER: usize = 76;
+
+/// What a message says, whoever said it when: the same question has the same payload in every run.
+pub(crate) fn payload(bytes: &[u8]) -> &[u8] {
+    bytes.get(HEADER..).unwrap_or_default()
+}
+
 /// Checks that `bytes` are the message `expected` announces and returns a reader of the payload.
 ///
-/// Another version, run, round, leg, part or schema is refused and named.
+/// Another version, run, schema, sender, addressee, trip, round, leg or part is refused and named.
 pub fn open<'a>(expected: &Envelope, bytes: &'a [u8]) -> Result<Reader<'a>, CodecError> {
     let mut reader = Reader::new(bytes);
     if reader.raw(MAGIC.len())? != MAGIC {
@@ -97,12 +143,13 @@ pub fn open<'a>(expected: &Envelope, bytes: &'a [u8]) -> Result<Reader<'a>, Code
         3 => Part::Reply,
         found => return Err(CodecError::Tag { what: "part", found }),
     };
-    let round = reader.u32()?;
+    let (from, to) = (NodeId(reader.u32()?), NodeId(reader.u32()?));
+    let (sequence, round) = (reader.u64()?, reader.u32()?);
     let mut run = RunId([0; 16]);
     run.0.copy_from_slice(reader.raw(16)?);
     let mut schema = SchemaHash([0; 32]);
     schema.0.copy_from_slice(reader.raw(32)?);
-    let found = Envelope { run, schema, round, leg, part };
+    let found = Envelope { run, schema, from, to, sequence, round, leg, part };
     if found == *expected {
         return Ok(reader);
     }

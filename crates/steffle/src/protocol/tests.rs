@@ -11,6 +11,9 @@ use crate::record::{Layout, Rows};
 const ENVELOPE: Envelope = Envelope {
     run: RunId([7; 16]),
     schema: SchemaHash([9; 32]),
+    from: NodeId(2),
+    to: NodeId(5),
+    sequence: 40,
     round: 3,
     leg: Leg::Attributes,
     part: Part::Handover,
@@ -109,11 +112,17 @@ fn an_envelope_that_was_not_expected_is_refused_and_named() {
         open(&ENVELOPE, &seal(&envelope, &question())).unwrap_err().to_string()
     };
     assert!(refused(&|e| e.round = 4).contains("round 4"));
+    assert!(refused(&|e| e.sequence = 41).contains("trip 41"));
+    assert!(refused(&|e| e.from = NodeId(3)).contains("node 3 to node 5"));
+    assert!(refused(&|e| e.to = NodeId::SERVER).contains("to the server"));
     assert!(refused(&|e| e.leg = Leg::Records).contains("Records leg"));
     assert!(refused(&|e| e.part = Part::Reply).contains("Reply"));
     assert!(refused(&|e| e.run = RunId([8; 16])).contains("another run"));
     assert!(refused(&|e| e.schema = SchemaHash([8; 32])).contains("another schema"));
     let mut bytes = seal(&ENVELOPE, &question());
+    let mut writer = Writer::default();
+    question().encode(&mut writer);
+    assert_eq!(payload(&bytes), writer.finish());
     bytes[4] = 9;
     assert_eq!(open(&ENVELOPE, &bytes).unwrap_err(), CodecError::Version { found: 9 });
     bytes[0] = b'X';

@@ -112,6 +112,11 @@ impl<'a> FairPath<'a> {
         self.federation
     }
 
+    /// Trips over the wire that the federation has made.
+    pub fn trips(&self) -> u64 {
+        self.federation.trips()
+    }
+
     /// Estimates the gap of a model of this path, which was trained on `release`, by the release.
     pub fn estimate_gap(
         &mut self,

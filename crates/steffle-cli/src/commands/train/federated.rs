@@ -49,6 +49,7 @@ impl Ready {
         Ok(Trained {
             theta,
             rounds: plan.rounds(),
+            trips: None,
             trace: trace.into_iter().map(Trace::Federated).collect(),
             wall_seconds,
             cpu_seconds,

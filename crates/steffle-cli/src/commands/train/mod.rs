@@ -243,6 +243,7 @@ impl<'a> Facts<'a> {
             lambda: trained.lambda.unwrap_or(config.lambda),
             surrogate_sharpness: config.surrogate_sharpness,
             rounds: trained.rounds,
+            rounds_on_the_wire: trained.trips,
             seed: config.seed,
             test: measure(&self.test)?,
             validation: self.validation.as_deref().map(measure).transpose()?,

@@ -32,6 +32,9 @@ pub(crate) struct TrainReport {
     pub(crate) lambda: f64,
     pub(crate) surrogate_sharpness: f64,
     pub(crate) rounds: u32,
+    /// Requests of the server to the nodes and their replies, all of the run's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rounds_on_the_wire: Option<u64>,
     pub(crate) seed: u64,
     pub(crate) test: Report,
     #[serde(skip_serializing_if = "Option::is_none")]

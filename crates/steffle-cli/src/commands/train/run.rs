@@ -37,6 +37,9 @@ pub(crate) struct Trained {
     pub(crate) theta: Vec<f64>,
     pub(crate) baseline: Vec<f64>,
     pub(crate) rounds: u32,
+    /// Trips over the wire, those of the unconstrained model included; absent where methods have all
+    /// data in one place, or silos that train by themselves.
+    pub(crate) trips: Option<u64>,
     pub(crate) trace: Vec<Trace>,
     pub(crate) theorem: Option<Theorem>,
     /// What the stores may say about what they released, where the method asked them.
@@ -71,12 +74,16 @@ pub(crate) struct Ready {
     pub(super) start: Vec<f64>,
     /// What every feature is called.
     features: Vec<String>,
+    /// Trips that the unconstrained model took, if it was found here.
+    fit: u64,
 }
 
 /// The unconstrained model: where some methods start and what all are compared with.
 pub(crate) struct Public {
     pub(crate) minimum: Minimum,
     trace: Vec<(u32, f64)>,
+    /// Trips that it took.
+    trips: u64,
     wall_seconds: f64,
     cpu_seconds: Option<f64>,
 }
@@ -118,7 +125,7 @@ impl Ready {
         }
         .map_err(|error| Failure::data("train::federation", error.to_string()))?;
         let start = model.initial(&mut stream(config.seed, 0, Purpose::Initial, 0));
-        Ok(Self { federation, objective, start, features: feature_names(schema) })
+        Ok(Self { federation, objective, start, features: feature_names(schema), fit: 0 })
     }
 
     /// Trains the unconstrained model to its optimum.
@@ -131,7 +138,8 @@ impl Ready {
         })
         .map_err(|error| Failure::data("train::failed", error.to_string()))?;
         let (wall_seconds, cpu_seconds) = clock.stop();
-        Ok(Public { minimum, trace, wall_seconds, cpu_seconds })
+        self.fit = self.federation.trips();
+        Ok(Public { minimum, trace, trips: self.fit, wall_seconds, cpu_seconds })
     }
 
     /// The fair model of Algorithm 1.
@@ -156,6 +164,7 @@ impl Ready {
             theta: outcome.theta,
             baseline: public.minimum.theta.clone(),
             rounds: outcome.rounds,
+            trips: Some(public.trips + self.federation.trips() - self.fit),
             trace: outcome.trace.into_iter().map(Trace::Round).collect(),
             theorem: outcome.theorem,
             statement: outcome.statement,
@@ -188,9 +197,12 @@ impl Ready {
         );
         let (spent, statement) = self.said();
         let (objective, minimum) = (self.objective, &public.minimum);
+        // What all lambdas share; each adds its own.
+        let released = public.trips + self.federation.trips() - self.fit;
         let mut path = FairPath::new(&mut self.federation, objective, minimum, variance, OPTIMUM);
         let one = |&lambda: &f64| {
             let clock = Clock::start();
+            let before = path.trips();
             let mut trace = public.trace();
             let fair = path.solve(lambda, |round, objective| {
                 trace.push(Trace::Fair { round, objective });
@@ -204,6 +216,7 @@ impl Ready {
                 theta: fair.theta,
                 baseline: minimum.theta.clone(),
                 rounds: minimum.evaluations + fair.evaluations,
+                trips: Some(released + path.trips() - before),
                 trace,
                 theorem: None,
                 statement,
@@ -283,11 +296,13 @@ impl Ready {
             trace.push(Trace::Tried { lambda, gap, standard_error });
         });
         let targeted = targeted.map_err(|error| explain(&error))?;
+        let trips = Some(public.trips + path.trips() - self.fit);
         let (wall, cpu) = clock.stop();
         Ok(Trained {
             theta: targeted.fair.theta.clone(),
             baseline: minimum.theta.clone(),
             rounds: minimum.evaluations + targeted.fair.evaluations,
+            trips,
             trace,
             theorem: None,
             statement,
@@ -308,6 +323,7 @@ impl Public {
             theta: self.minimum.theta.clone(),
             baseline: self.minimum.theta.clone(),
             rounds: self.minimum.evaluations,
+            trips: Some(self.trips),
             trace: self.trace(),
             theorem: None,
             statement: None,
@@ -334,6 +350,7 @@ impl Public {
         Trained {
             theta,
             rounds,
+            trips: None,
             trace,
             wall_seconds: self.wall_seconds + wall,
             cpu_seconds: self.cpu_seconds.zip(cpu).map(|(public, own)| public + own),

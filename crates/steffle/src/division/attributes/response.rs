@@ -3,6 +3,7 @@
 use steffle_privacy::Epsilon;
 
 use super::MISSING_CLASS;
+use crate::protocol::{Encode, Writer};
 
 /// How an attributes division releases the class of every record.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,6 +12,20 @@ pub enum ClassRelease {
     Revealed,
     /// By k-ary randomised response.
     Randomised(RandomisedResponse),
+}
+
+/// As a question: how, and at which epsilon.
+impl Encode for ClassRelease {
+    fn encode(&self, writer: &mut Writer) {
+        match self {
+            Self::Revealed => writer.u8(0),
+            Self::Randomised(response) => {
+                writer.u8(1);
+                writer.f64(response.epsilon);
+                writer.u16(response.classes);
+            }
+        }
+    }
 }
 
 /// k-ary randomised response: the true class is kept with probability `e^eps / (e^eps + k - 1)`,
