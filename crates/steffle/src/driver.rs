@@ -1,7 +1,9 @@
 //! The embedded driver: all nodes in one process, every message still encoded and decoded.
 
+mod courier;
 mod gap;
 mod one_shot;
+mod rounds;
 
 pub use gap::GapEstimate;
 pub use one_shot::{OneShot, Pooling};
@@ -17,16 +19,17 @@ use steffle_privacy::ledger::{
 };
 use steffle_privacy::{Mu, PrivacyError};
 
+use self::courier::Courier;
+use self::rounds::{colocated_round, split_round};
 use crate::division::attributes::{
-    AttributesDivision, AttributesDivisionError, ClassRelease, Request, Terms, UnitList,
+    AttributesDivision, AttributesDivisionError, ClassRelease, Terms, UnitList,
 };
 use crate::division::records::{Imputed, RecordsDivision, RecordsDivisionError, RowCap};
 use crate::division::{Objective, Silo, SiloError};
 use crate::model::Classifier;
 use crate::noise::{NodeNoise, NoiseKind};
 use crate::protocol::{
-    Batch, Classes, CodecError, Decode, Encode, Envelope, Handover, ImputedQuestion, ImputedSums,
-    Leg, NodeId, Part, PrivateSums, PublicSums, Question, RunId, SchemaHash, open, payload, seal,
+    Batch, Classes, CodecError, ImputedQuestion, ImputedSums, Leg, Question, RunId, SchemaHash,
 };
 use crate::record::{Attributes, Records};
 use crate::server::Aggregate;
@@ -469,73 +472,6 @@ impl Federation {
     }
 }
 
-/// Encodes and decodes the messages of one trip.
-#[derive(Clone, Copy)]
-struct Courier<'a> {
-    agreement: &'a Agreement,
-    round: u32,
-    sequence: u64,
-    /// Whether something is claimed about the replies.
-    claims: bool,
-}
-
-impl Courier<'_> {
-    fn envelope(&self, leg: Leg, part: Part, from: NodeId, to: NodeId) -> Envelope {
-        let Agreement { run, schema, .. } = *self.agreement;
-        let Self { round, sequence, .. } = *self;
-        Envelope { run, schema, from, to, sequence, round, leg, part }
-    }
-
-    /// The name of a request: what it says and its round, not when or in which run. Where nothing is
-    /// claimed nobody keeps replies, and a hash would take longer than a small round.
-    fn request(&self, messages: &[&[u8]]) -> Request {
-        if !self.claims {
-            return Request::default();
-        }
-        // What the payload means: columns, cells, layers and scores.
-        let Agreement { schema, model, objective, kind, .. } = self.agreement;
-        let meaning = format!("{:?} {:?} {}", model.blocks(), objective.bounds(), kind.notion);
-        let agreed = [&schema.0[..], meaning.as_bytes()];
-        let parts = messages.iter().map(|message| payload(message));
-        Request::new(self.round, &agreed.into_iter().chain(parts).collect::<Vec<_>>())
-    }
-
-    /// A question to all nodes of a leg.
-    fn question(&self, leg: Leg, question: &impl Encode) -> Vec<u8> {
-        seal(&self.envelope(leg, Part::Question, NodeId::SERVER, NodeId::ALL), question)
-    }
-
-    fn read_question<T: Decode>(&self, leg: Leg, bytes: &[u8]) -> Result<T, CodecError> {
-        read(&self.envelope(leg, Part::Question, NodeId::SERVER, NodeId::ALL), bytes)
-    }
-
-    /// What the silo at a place hands to all holders.
-    fn handover(&self, at: usize, handover: &impl Encode) -> Vec<u8> {
-        seal(&self.envelope(Leg::Attributes, Part::Handover, NodeId::at(at), NodeId::ALL), handover)
-    }
-
-    fn read_handover<T: Decode>(&self, at: usize, bytes: &[u8]) -> Result<T, CodecError> {
-        let from = NodeId::at(at);
-        read(&self.envelope(Leg::Attributes, Part::Handover, from, NodeId::ALL), bytes)
-    }
-
-    /// The reply of the node at a place.
-    fn reply(&self, leg: Leg, at: usize, reply: &impl Encode) -> Vec<u8> {
-        seal(&self.envelope(leg, Part::Reply, NodeId::at(at), NodeId::SERVER), reply)
-    }
-
-    fn read_reply<T: Decode>(&self, leg: Leg, at: usize, bytes: &[u8]) -> Result<T, CodecError> {
-        read(&self.envelope(leg, Part::Reply, NodeId::at(at), NodeId::SERVER), bytes)
-    }
-}
-
-fn read<T: Decode>(envelope: &Envelope, bytes: &[u8]) -> Result<T, CodecError> {
-    let mut reader = open(envelope, bytes)?;
-    let value = T::decode(&mut reader)?;
-    reader.end()?;
-    Ok(value)
-}
-
 fn division(
     agreement: &Agreement,
     at: usize,
@@ -581,115 +517,4 @@ fn in_order<N: Send, R: Send>(
     } else {
         nodes.into_par_iter().map(work).collect()
     }
-}
-
-fn colocated_round(
-    courier: &Courier<'_>,
-    sizes: &[usize],
-    silos: &mut [Silo],
-    question: &Question,
-) -> Result<Aggregate, DriverError> {
-    let round = courier.round;
-    // All silos get the same bytes, so that they are decoded once for all.
-    let bytes = courier.question(Leg::Records, question);
-    let question: Question = courier.read_question(Leg::Records, &bytes)?;
-    let request = courier.request(&[&bytes]);
-    let answer = |(at, silo): (usize, &mut Silo)| {
-        let mut noise = source(courier.agreement, at, round)?;
-        let (public, private) = silo
-            .answer(&question, round, request, &mut noise)
-            .map_err(|source| DriverError::Silo { silo: at, source })?;
-        let public = courier.reply(Leg::Records, at, &public);
-        Ok((public, courier.reply(Leg::Attributes, at, &private)))
-    };
-    let work = match question.batch {
-        Batch::All => sizes.iter().sum(),
-        Batch::Mini(size) => size as usize * sizes.len(),
-        Batch::Block(count) => sizes.iter().sum::<usize>() / (count as usize).max(1),
-    };
-    let replies = in_order(silos.iter_mut().enumerate().collect(), work, answer)?;
-    let mut total = Aggregate::default();
-    for (at, (public, private)) in replies.iter().enumerate() {
-        let public: PublicSums = courier.read_reply(Leg::Records, at, public)?;
-        let private: PrivateSums = courier.read_reply(Leg::Attributes, at, private)?;
-        total.add_public(&public);
-        total.add_private(&private, public.held as f64, public.batch as f64);
-    }
-    Ok(total)
-}
-
-fn split_round(
-    [courier, second]: [&Courier<'_>; 2],
-    sizes: &[usize],
-    records: &mut [RecordsDivision],
-    attributes: &mut [AttributesDivision],
-    question: &Question,
-) -> Result<Aggregate, DriverError> {
-    let round = courier.round;
-    let largest = sizes.iter().copied().max().unwrap_or(1);
-    let answer = |(at, division): (usize, &mut RecordsDivision)| {
-        // An attributes reply mixes the records of all silos, so every silo must announce the
-        // same share of its records for the sum to be an estimate of the whole.
-        let batch = match question.batch {
-            Batch::All | Batch::Block(_) => question.batch,
-            Batch::Mini(size) => {
-                let own = size as usize * division.records().len() / largest;
-                Batch::Mini(own.clamp(1, size as usize) as u32)
-            }
-        };
-        let bytes = courier.question(Leg::Records, &Question { batch, ..question.clone() });
-        let question: Question = courier.read_question(Leg::Records, &bytes)?;
-        let (public, handover) = division
-            .answer_and_hand_over(&question, round)
-            .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-        let handed = second.handover(at, &handover);
-        Ok((courier.reply(Leg::Records, at, &public), handed))
-    };
-    let all = sizes.iter().sum();
-    let replies = in_order(records.iter_mut().enumerate().collect(), all, answer)?;
-    let bytes = second.question(Leg::Attributes, question);
-    let handovers: Vec<&[u8]> = replies.iter().map(|(_, handover)| &handover[..]).collect();
-    let parts: Vec<&[u8]> = [&bytes[..]].into_iter().chain(handovers.iter().copied()).collect();
-    let request = second.request(&parts);
-    let hold = |(at, division): (usize, &mut AttributesDivision)| {
-        let at = sizes.len() + at;
-        attributes_leg(second, division, &bytes, &handovers, request, at)
-    };
-    let sums = in_order(attributes.iter_mut().enumerate().collect(), all, hold)?;
-
-    let mut total = Aggregate::default();
-    let mut announced = 0.0;
-    for (at, (reply, _)) in replies.iter().enumerate() {
-        let public: PublicSums = courier.read_reply(Leg::Records, at, reply)?;
-        announced += public.batch as f64;
-        total.add_public(&public);
-    }
-    for (at, reply) in sums.iter().enumerate() {
-        let at = sizes.len() + at;
-        let private: PrivateSums = second.read_reply(Leg::Attributes, at, reply)?;
-        total.add_private(&private, all as f64, announced);
-    }
-    Ok(total)
-}
-
-/// What an attributes holder does in a round: it sums over the announced records it holds.
-fn attributes_leg(
-    courier: &Courier<'_>,
-    division: &mut AttributesDivision,
-    question: &[u8],
-    handovers: &[&[u8]],
-    request: Request,
-    at: usize,
-) -> Result<Vec<u8>, DriverError> {
-    let question: Question = courier.read_question(Leg::Attributes, question)?;
-    let handovers = handovers
-        .iter()
-        .enumerate()
-        .map(|(from, bytes)| courier.read_handover(from, bytes))
-        .collect::<Result<Vec<Handover>, CodecError>>()?;
-    let mut noise = source(courier.agreement, at, courier.round)?;
-    let released = division
-        .answer(&question, &handovers, request, &mut noise)
-        .map_err(|error| DriverError::Silo { silo: at, source: error.into() })?;
-    Ok(courier.reply(Leg::Attributes, at, &released))
 }

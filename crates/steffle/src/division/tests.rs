@@ -162,6 +162,16 @@ fn handovers_that_do_not_fit_are_refused_before_s_is_read() {
         holder.answer(question, handovers, request, &mut noise()).unwrap_err().to_string()
     };
     assert!(refuse(&two, &[]).contains("there is none"));
+    // Nobody announced, and nothing asked: an answer about nothing, no panic.
+    let layout = Layout { numeric: 2, categorical: 0, features: 2 };
+    let nobody = Handover::empty(handover.blocks(), layout);
+    let nothing = Question { cells: Vec::new(), ..two.clone() };
+    for question in [&two, &nothing] {
+        let mut silent = self::holder(&[10], &[0]);
+        let handovers = [nobody.clone()];
+        let answer = silent.answer(question, &handovers, Request::default(), &mut noise());
+        assert!(read(&answer.unwrap()).tables.iter().flatten().all(|&value| value == 0.0));
+    }
     let again = [handover.clone(), handover.clone()];
     assert!(refuse(&two, &again).contains("announced twice"));
     let one = [handover];

@@ -1,6 +1,7 @@
 //! A one-shot release over all nodes: what each sends, and what each silo makes of it.
 
-use super::{Courier, DriverError, Federation, Nodes, in_order, source};
+use super::courier::Courier;
+use super::{DriverError, Federation, Nodes, in_order, source};
 use steffle_privacy::ledger::{Accounts, Claim};
 
 use crate::division::attributes::{

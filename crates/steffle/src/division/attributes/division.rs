@@ -456,7 +456,8 @@ fn each_candidates(
     mut visit: impl FnMut(&crate::division::Candidates<'_>),
 ) {
     let mut first = 0;
-    for handover in handovers {
+    // A handover about nobody adds nothing, and need not have a question's shape.
+    for handover in handovers.iter().filter(|handover| !handover.is_empty()) {
         let factors = handover.factors();
         visit(&handover.candidates(&factors, first));
         first += handover.len();

@@ -165,6 +165,11 @@ fn unit_moves(
     let listed = if let [(_, Who::Positions(_))] = silos {
         None
     } else {
+        if silos.iter().any(|(_, who)| matches!(who, Who::Positions(_))) {
+            return Err(PriceError::Announced(
+                "several silos are told apart by ids, not positions",
+            ));
+        }
         // All at once: an id that two silos announce would be counted in both.
         let ids = silos.iter().flat_map(|(_, who)| match who {
             Who::Ids(ids, _) => ids.to_vec(),

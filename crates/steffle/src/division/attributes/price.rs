@@ -59,6 +59,9 @@ pub enum PriceError {
 /// The largest shift to the left: with it sums stay below 2^121.
 const MOST_SHIFT: i32 = 34;
 
+/// Most rows of a unit: their lengths are added in doubles, and the margin is for so many roundings.
+const UNIT: u32 = 1 << 20;
+
 /// Float sums of a few positive terms are far more accurate than this.
 const SAFETY: f64 = 1e-9;
 
@@ -127,6 +130,9 @@ impl Distances {
         let (theta, table) = match units {
             UnitsOf::Each(count) => measured.by_record(*count),
             UnitsOf::Listed { of, count } => {
+                if largest_unit(of, *count) > UNIT {
+                    return Err(PriceError::Bound("a unit of more than 2^20 rows"));
+                }
                 measured.by_unit(|position| of[position as usize], *count)
             }
         };
@@ -220,6 +226,13 @@ impl Noises {
     pub(super) fn silent(&self) -> bool {
         self.theta.is_none() && self.table.is_none()
     }
+}
+
+/// Rows of the largest unit.
+fn largest_unit(units: &[u32], count: usize) -> u32 {
+    let mut rows = vec![0_u32; count];
+    units.iter().for_each(|&unit| rows[unit as usize] += 1);
+    rows.into_iter().max().unwrap_or(0)
 }
 
 /// The largest of numbers that are not negative; not a number if one is not. (`f64::max` forgets
