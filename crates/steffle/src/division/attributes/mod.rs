@@ -1,6 +1,6 @@
 //! The attributes division: the only place that reads `s`.
 //!
-//! Everything it sends goes through the [`door`]: a [`Price`] that was made without `s`, paid from
+//! Everything it sends goes through the door (`door.rs`): a [`Price`] that was made without `s`, paid from
 //! the store's own ledger, opens sums over the real classes, which leave as [`Released`] bytes or
 //! not at all.
 
