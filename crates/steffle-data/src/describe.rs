@@ -1,6 +1,6 @@
 //! What is in a table, for people who look before they train.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -19,6 +19,9 @@ pub struct Description {
     pub name: String,
     /// Rows in the file.
     pub rows: usize,
+    /// What was decided while the file was read, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reading: Vec<String>,
     /// Columns in the order of the file.
     pub columns: Vec<ColumnDescription>,
     /// What the recipe makes of them, if there is one.
@@ -48,6 +51,10 @@ pub struct ColumnDescription {
 pub struct Meaning {
     /// Rows that training can use.
     pub usable_rows: usize,
+    /// Rows left out for missing values.
+    pub dropped: usize,
+    /// Per column of label, features and stratum, how many rows miss its value.
+    pub dropped_for: BTreeMap<String, usize>,
     /// Features after encoding.
     pub features: usize,
     /// The label column.
@@ -100,11 +107,12 @@ pub struct Group {
 pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Description, Error> {
     let (name, rows) = (name.to_owned(), table.rows());
     let columns = table.names().iter().zip(table.columns()).map(describe_column).collect();
+    let reading = table.reading().sentences();
     let meaning = match recipe {
         Some(recipe) => Some(describe_meaning(&Dataset::new(table, recipe.clone())?)?),
         None => None,
     };
-    Ok(Description { name, rows, columns, meaning })
+    Ok(Description { name, rows, reading, columns, meaning })
 }
 
 fn describe_column((name, column): (&String, &Column)) -> ColumnDescription {
@@ -157,6 +165,8 @@ fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
     groups.sort_by(|a, b| level_order(&a.name, &b.name));
     Ok(Meaning {
         usable_rows,
+        dropped: data.dropped(),
+        dropped_for: data.missing().clone(),
         features: summary.features(),
         label: recipe.label.clone(),
         favourable,

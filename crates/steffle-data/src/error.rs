@@ -11,7 +11,7 @@ pub enum Error {
     /// The name is neither a known data set nor a file.
     #[error(
         "no data set or file is called `{name}`; known data sets are {}, files end in .csv, .tsv \
-         or .parquet",
+         (or these and .gz or .zst) or .parquet",
         list(known)
     )]
     UnknownDataSet {
@@ -43,7 +43,11 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The file name does not say what is in the file.
-    #[error("{}: unknown kind of file; names must end in .csv, .tsv, .parquet or .pq", path.display())]
+    #[error(
+        "{}: unknown kind of file; names must end in .csv, .tsv (or these and .gz or .zst), \
+         .parquet or .pq; any other name is read as text if --delimiter is given",
+        path.display()
+    )]
     Extension {
         /// The path given.
         path: PathBuf,
@@ -81,6 +85,46 @@ pub enum Error {
         line: u64,
         /// What is wrong.
         message: String,
+    },
+    /// Bytes that are no text in the encoding of the file.
+    #[error(
+        "{origin}: line {line} (row {row}), column `{column}` is not UTF-8 text; if the file is \
+         Latin-1 or Windows-1252, say --encoding latin-1, else save it as UTF-8"
+    )]
+    Encoding {
+        /// The file.
+        origin: String,
+        /// The line, counted from 1.
+        line: u64,
+        /// The row, counted from 1 after the header.
+        row: u64,
+        /// The column.
+        column: String,
+    },
+    /// A cell that is no value at all.
+    #[error("{origin}: row {row}, column `{column}`: {problem}")]
+    Cell {
+        /// The file.
+        origin: String,
+        /// The row, counted from 1 after the header.
+        row: u64,
+        /// The column.
+        column: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Numbers that can be read in two ways, where a number is needed.
+    #[error(
+        "{origin}: column `{column}`: `{value}` can be more than a thousand or a fraction; say \
+         --decimal point or --decimal comma"
+    )]
+    AmbiguousNumber {
+        /// The file.
+        origin: String,
+        /// The column.
+        column: String,
+        /// An example.
+        value: String,
     },
     /// A file that is not Parquet, is truncated or uses something unsupported.
     #[error("{origin}: not a readable Parquet file: {message}")]
@@ -157,7 +201,11 @@ pub enum Error {
         value: String,
     },
     /// A column that the table does not have.
-    #[error("no column `{column}` (named as {role}); the columns are {}", list(known))]
+    #[error(
+        "no column `{column}` (named as {role}){}; the columns are {}",
+        meant(column, known),
+        list(known)
+    )]
     UnknownColumn {
         /// The name given.
         column: String,
@@ -369,6 +417,9 @@ impl Error {
             Self::EmptyCsv { .. } => "data::empty-csv",
             Self::Ragged { .. } => "data::ragged-csv",
             Self::Csv { .. } => "data::csv",
+            Self::Encoding { .. } => "data::encoding",
+            Self::Cell { .. } => "data::cell",
+            Self::AmbiguousNumber { .. } => "data::ambiguous-number",
             Self::Parquet { .. } => "data::parquet",
             Self::Job { .. } => "data::job",
             Self::ColumnType { .. } => "data::column-type",
@@ -410,6 +461,11 @@ impl Error {
             _ => Self::Io { path, source },
         }
     }
+}
+
+/// A question after a name that is not known, if a known one is near.
+fn meant(name: &str, known: &[String]) -> String {
+    crate::nearest(name, known).map_or_else(String::new, |near| format!(": did you mean `{near}`?"))
 }
 
 /// Names in a message: at most twenty, then how many more.

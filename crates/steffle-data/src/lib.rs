@@ -46,6 +46,7 @@
 mod dataset;
 mod describe;
 mod error;
+mod nearest;
 mod partition;
 mod parts;
 mod recipe;
@@ -58,6 +59,7 @@ mod table;
 pub use dataset::Dataset;
 pub use describe::{ColumnDescription, Description, Group, Meaning, Share, describe};
 pub use error::Error;
+pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{Cut, Format, Job, Loaded, Parts, load_records};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
@@ -67,6 +69,7 @@ pub use schema::{
 };
 pub use split::{Split, hold_out, split};
 pub use table::{
-    Categories, Column, Columns, Kind, MISSING_LEVEL, Reader, Table, read, read_parquet_bytes,
-    write, write_atomically,
+    Categories, Column, Columns, Decimal, Delimiter, Dialect, Encoding, Kind, MISSING_LEVEL,
+    Reader, Reading, Table, USUAL_MARKERS, read, read_as, read_parquet_bytes, write,
+    write_atomically,
 };

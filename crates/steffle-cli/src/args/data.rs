@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
 
-use super::super::config::overlay;
+use super::super::config::{Layer, overlay};
 
 /// Work with data.
 #[derive(Debug, Subcommand)]
@@ -23,7 +23,7 @@ pub(crate) enum DataCommand {
   steffle data describe adult
   steffle data describe hiring.csv --label hired --sensitive gender --sensitive race")]
 pub(crate) struct DescribeArgs {
-    /// A data set's name or a file (.csv, .tsv, .parquet)
+    /// A data set's name or a file (.csv, .tsv, also with .gz or .zst, .parquet)
     #[arg(value_name = "NAME|FILE")]
     pub(crate) data: String,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct DescribeArgs {
   steffle train --data silos/job.toml
   steffle data partition adult --split --holders 1 --out banks-and-census")]
 pub(crate) struct PartitionArgs {
-    /// A data set's name or a file (.csv, .tsv, .parquet)
+    /// A data set's name or a file (.csv, .tsv, also with .gz or .zst, .parquet)
     #[arg(value_name = "NAME|FILE")]
     pub(crate) data: String,
     #[command(flatten)]
@@ -91,23 +91,63 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "LABEL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) favourable: Option<String>,
-    /// A column that is not a feature (repeat the flag for more)
-    #[arg(long, value_name = "COLUMN")]
+    /// Columns that are not features, separated by commas (or repeat the flag)
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) drop: Vec<String>,
-    /// A column of categories that look like numbers (repeat the flag for more)
-    #[arg(long, value_name = "COLUMN")]
+    /// Columns of categories that look like numbers, separated by commas (or repeat the flag)
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) categorical: Vec<String>,
-    /// Rows with a missing label or feature: leave them out, or make missing a category; a missing
-    /// sensitive value never drops a row [default: drop]
-    #[arg(long, value_name = "HOW", value_parser = ["drop", "category"])]
+    /// Rows with a missing label or feature: leave them out (drop), make missing a category and count
+    /// a missing number as the mean (category), or also give such numbers a feature that says so
+    /// (impute); a missing sensitive value never drops a row [default: drop]
+    #[arg(long, value_name = "HOW", value_parser = ["drop", "category", "impute"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) missing: Option<String>,
     /// The column that names the person a row is about [default: every row is a person]
     #[arg(long, value_name = "COLUMN")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unit: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) text: TextArgs,
+}
+
+/// How a text file is written, where looking at it does not tell.
+#[derive(Debug, Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Text files")]
+pub(crate) struct TextArgs {
+    /// What stands between cells: comma, semicolon, tab, pipe, space or the mark itself; any name of
+    /// a file is then read as text [default: found in the first lines]
+    #[arg(long, value_name = "MARK")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delimiter: Option<String>,
+    /// How characters are written: utf-8 or latin-1 [default: utf-8]
+    #[arg(long, value_name = "NAME", value_parser = ["utf-8", "latin-1"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) encoding: Option<String>,
+    /// The column names of a file without a header line, separated by commas
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) columns: Vec<String>,
+    /// What 1,234 and 1.234 mean in columns where both readings are possible: point or comma
+    /// [default: such columns are text]
+    #[arg(long, value_name = "MARK", value_parser = ["point", "comma"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decimal: Option<String>,
+    /// The spellings of a missing value besides the empty cell, separated by commas [default:
+    /// ?,NA,N/A,n/a,#N/A,NULL,null,-]
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', allow_hyphen_values = true)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) missing_markers: Vec<String>,
+}
+
+impl Layer for TextArgs {
+    fn over(self, below: Self) -> Self {
+        overlay!(self, below; delimiter, encoding, columns, decimal, missing_markers)
+    }
 }
 
 /// How rows are cut into silos.
@@ -138,7 +178,8 @@ impl DataArgs {
         }
         overlay!(
             self, below;
-            path, label, sensitive, classes, favourable, drop, categorical, missing, unit
+            path, label, sensitive, classes, favourable, drop, categorical, missing, unit,
+            text
         )
     }
 }

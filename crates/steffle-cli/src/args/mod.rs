@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs};
+pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
 pub(crate) use privacy::{
     AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
     PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
@@ -84,6 +84,8 @@ pub(crate) struct PredictArgs {
     /// Where to write the CSV; it appears when it is complete [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 }
 
 /// Measure a model on labelled records, overall and per group, with intervals
@@ -105,6 +107,8 @@ pub(crate) struct EvaluateArgs {
     /// Seed of the resamples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
 }
 
 const AFTER_HELP: &str = "\

@@ -7,14 +7,15 @@ use serde_json::json;
 use steffle::fairness::NotionName;
 use steffle::randomness::{Purpose, stream};
 use steffle_data::{
-    BUILTIN, Builtin, Columns, Cut, Dataset, Description, Format, Parts, Source, describe, split,
+    BUILTIN, Builtin, Columns, Cut, Dataset, Description, Dialect, Format, Parts, Source, describe,
+    split,
 };
 
 use crate::args::{DataCommand, DescribeArgs, PartitionArgs};
-use crate::config::{Check, Origins, heterogeneity, recipe};
+use crate::config::{Check, Origins, dialect, heterogeneity, recipe};
 use crate::failure::Failure;
 use crate::staged::Staged;
-use crate::ui::{Output, Progress, Rows, percent, wrap};
+use crate::ui::{Output, Progress, Rows, left_out, percent, wrap};
 
 pub(crate) fn data(
     command: DataCommand,
@@ -59,9 +60,10 @@ fn show(args: &DescribeArgs, output: Output) -> Result<(), Failure> {
     };
     let table = match &meaning {
         Some(recipe) => source.read(recipe)?,
-        None => steffle_data::read(
+        None => steffle_data::read_as(
             Path::new(&args.data),
             &Columns::All { text: args.meaning.categorical.clone() },
+            &dialect(Dialect::default(), &args.meaning.text, Check(&origins))?,
         )?,
     };
     let description = describe(&args.data, table, meaning.as_ref())?;
@@ -69,8 +71,12 @@ fn show(args: &DescribeArgs, output: Output) -> Result<(), Failure> {
 }
 
 fn description_text(description: &Description, output: Output) -> String {
-    let Description { name, rows, columns, meaning } = description;
-    let mut text = format!("{}: {rows} rows, {} columns\n\n", output.strong(name), columns.len());
+    let Description { name, rows, reading, columns, meaning } = description;
+    let mut text = format!("{}: {rows} rows, {} columns\n", output.strong(name), columns.len());
+    for sentence in reading {
+        text += &wrap(sentence);
+    }
+    text += "\n";
     let mut table = Rows::new(&["column", "kind", "missing", "levels", "range"]);
     for column in columns {
         let range = column.range.map_or_else(String::new, |[low, high]| format!("{low} to {high}"));
@@ -82,7 +88,12 @@ fn description_text(description: &Description, output: Output) -> String {
     let Some(meaning) = meaning else {
         return text + "\nWith --label and --sensitive, labels and groups are described too.\n";
     };
-    text += &format!("\n{} usable rows, {} features\n\n", meaning.usable_rows, meaning.features);
+    text += &format!(
+        "\n{} usable rows{}, {} features\n\n",
+        meaning.usable_rows,
+        left_out(meaning.dropped, &meaning.dropped_for),
+        meaning.features
+    );
     let mut table = Rows::new(&[&format!("label ({})", meaning.label), "rows", "share"]);
     for label in &meaning.labels {
         let wanted = if label.name == meaning.favourable { " (favourable)" } else { "" };

@@ -3,10 +3,11 @@
 use serde::Serialize;
 use std::path::Path;
 use steffle::metrics::{Bootstrap, Report};
-use steffle_data::{Dataset, Unmatched, encode, evaluation_groups};
+use steffle_data::{Dataset, Dialect, Unmatched, encode, evaluation_groups};
 
 use super::judge::{gaps_in_evidence, group_table, judge, overall_table};
 use crate::args::EvaluateArgs;
+use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
 use crate::run_dir::Run;
 use crate::ui::{Output, Progress};
@@ -33,7 +34,8 @@ pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
     }
     let progress = Progress::start("Evaluating");
     let run = Run::open(&args.run)?;
-    let data = Dataset::for_evaluation(&args.file, &run.schema)?;
+    let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
+    let data = Dataset::for_evaluation(&args.file, &run.schema, &dialect)?;
     let encoded = encode(&data, data.rows(), &run.schema)?;
     let groups = evaluation_groups(&data, data.rows(), &run.schema)?;
     let bootstrap = Bootstrap { resamples: args.resamples as usize, seed: args.seed };

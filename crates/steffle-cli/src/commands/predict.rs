@@ -6,9 +6,12 @@ use std::path::Path;
 
 use serde_json::json;
 use steffle::metrics::decide;
-use steffle_data::{Column, Columns, Error, Kind, Reader, Table, Unmatched, encode_features};
+use steffle_data::{
+    Column, Columns, Dialect, Error, Kind, Reader, Table, Unmatched, encode_features,
+};
 
 use crate::args::PredictArgs;
+use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
 use crate::run_dir::Run;
 use crate::staged::Staged;
@@ -30,7 +33,7 @@ pub(crate) fn predict(args: &PredictArgs, output: Output) -> Result<(), Failure>
     }
     let (staged, file) = Staged::file(target)?;
     let progress = Progress::start("Predicting");
-    let written = write_predictions(&run, &args.file, BufWriter::new(file));
+    let written = write_predictions(&run, args, BufWriter::new(file));
     let (records, unmatched) = written.map_err(|failure| failure.at(target))?;
     drop(progress);
     staged.commit()?;
@@ -59,7 +62,7 @@ fn to_standard_output(args: &PredictArgs, output: Output) -> Result<(), Failure>
     let run = Run::open(&args.run)?;
     let stdout = BufWriter::new(io::stdout());
     let (_, unmatched) =
-        write_predictions(&run, &args.file, stdout).map_err(Interrupted::on_standard_output)?;
+        write_predictions(&run, args, stdout).map_err(Interrupted::on_standard_output)?;
     let warnings = warnings(&unmatched);
     if !warnings.is_empty() {
         output.note(warnings.trim_end());
@@ -113,11 +116,13 @@ impl From<io::Error> for Interrupted {
 /// Writes one line per record; returns how many there were and what did not fit the schema.
 fn write_predictions(
     run: &Run,
-    file: &Path,
+    args: &PredictArgs,
     to: impl Write,
 ) -> Result<(u64, Unmatched), Interrupted> {
     let labels = run.schema.labels();
-    let mut reader = open(run, file)?;
+    let said = dialect(Dialect::default(), &args.text, Check(&Origins::default()));
+    let dialect = run.schema.dialect(&said.map_err(Interrupted::Read)?);
+    let mut reader = open(run, &args.file, &dialect)?;
     let mut writer = csv::Writer::from_writer(to);
     let header = labels.iter().map(|label| format!("probability_{label}"));
     writer.write_record([RECORD_ID.to_owned(), "label".to_owned()].into_iter().chain(header))?;
@@ -142,15 +147,15 @@ fn write_predictions(
 }
 
 /// Opens the features and, if the file has them, the record ids.
-fn open(run: &Run, file: &Path) -> Result<Reader, Error> {
+fn open(run: &Run, file: &Path, dialect: &Dialect) -> Result<Reader, Error> {
     let features = run.schema.feature_columns();
     let Columns::Only(mut columns) = features.clone() else {
-        return Reader::open(file, &features);
+        return Reader::open_as(file, &features, dialect);
     };
     columns.push((RECORD_ID.to_owned(), Kind::Text));
-    match Reader::open(file, &Columns::Only(columns)) {
+    match Reader::open_as(file, &Columns::Only(columns), dialect) {
         Err(Error::UnknownColumn { column, .. }) if column == RECORD_ID => {
-            Reader::open(file, &features)
+            Reader::open_as(file, &features, dialect)
         }
         opened => opened,
     }

@@ -231,6 +231,8 @@ choice! {
         Drop = "drop",
         /// Make missing a category.
         Category = "category",
+        /// The same, with a feature for missing numbers.
+        Impute = "impute",
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use steffle_data::nearest;
 use toml::de::DeTable;
 
 use crate::failure::Failure;
@@ -89,47 +90,5 @@ impl ConfigFile {
             " ".repeat(column - 1),
             "^".repeat(width)
         )
-    }
-}
-
-/// The allowed word that a typing error most likely meant: at most two edits away.
-fn nearest<'a>(word: &str, allowed: &'a [String]) -> Option<&'a String> {
-    let distances = allowed.iter().map(|candidate| (edits(word, candidate), candidate));
-    distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein's distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_typing_error_finds_its_word() {
-        let allowed = ["lambda", "label", "silos"].map(str::to_owned);
-        assert_eq!(nearest("lamda", &allowed).map(String::as_str), Some("lambda"));
-        assert_eq!(nearest("silo", &allowed).map(String::as_str), Some("silos"));
-        assert_eq!(nearest("temperature", &allowed), None);
-    }
-
-    #[test]
-    fn distances_by_hand() {
-        assert_eq!(edits("", "abc"), 3);
-        assert_eq!(edits("kitten", "sitting"), 3);
-        assert_eq!(edits("same", "same"), 0);
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use federated::{FederatedPlan, FederatedSettings};
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;
 pub(crate) use preset::preset;
-pub(crate) use recipe::recipe;
+pub(crate) use recipe::{dialect, recipe};
 pub(crate) use resolve::heterogeneity;
 pub(crate) use train::{Bounds, Once, OneShotSettings, Privacy, Release, TrainConfig, is_job};
 

@@ -1,10 +1,10 @@
 //! What the user says about columns, over what is known about a data set.
 
 use steffle::fairness::NotionName;
-use steffle_data::{Error, Missing, Recipe};
+use steffle_data::{Dialect, Error, Missing, Recipe};
 
 use super::{Check, MissingValues};
-use crate::args::DataArgs;
+use crate::args::{DataArgs, TextArgs};
 use crate::failure::Failure;
 
 /// Applies what was said to what is known; refuses data about which too little is.
@@ -51,7 +51,28 @@ pub(crate) fn recipe(
     match check.word("missing", said.missing.as_deref())? {
         Some(MissingValues::Drop) => recipe.missing = Missing::Drop,
         Some(MissingValues::Category) => recipe.missing = Missing::Category,
+        Some(MissingValues::Impute) => recipe.missing = Missing::Impute,
         None => {}
     }
+    recipe.dialect = dialect(recipe.dialect, &said.text, check)?;
     Ok(recipe)
+}
+
+/// Applies what was said about a text file to what is known.
+pub(crate) fn dialect(
+    known: Dialect,
+    said: &TextArgs,
+    check: Check<'_>,
+) -> Result<Dialect, Failure> {
+    let list = |said: &Vec<String>, known: Vec<String>| {
+        if said.is_empty() { known } else { said.clone() }
+    };
+    Ok(Dialect {
+        delimiter: check.word("delimiter", said.delimiter.as_deref())?.or(known.delimiter),
+        encoding: check.word("encoding", said.encoding.as_deref())?.unwrap_or(known.encoding),
+        columns: list(&said.columns, known.columns.clone()),
+        decimal: check.word("decimal", said.decimal.as_deref())?.or(known.decimal),
+        missing_markers: list(&said.missing_markers, known.missing_markers.clone()),
+        ..known
+    })
 }

@@ -8,6 +8,7 @@ use clap::ColorChoice;
 use serde::Serialize;
 use serde_json::json;
 
+use super::printable;
 use crate::failure::{Failure, Status};
 
 /// How the user wants to be answered.
@@ -49,14 +50,14 @@ impl Output {
                 .map_err(io::Error::from)
                 .and_then(|()| writeln!(stdout))
         } else {
-            stdout.write_all(text.as_bytes())
+            stdout.write_all(printable(text).as_bytes())
         };
         written.and_then(|()| stdout.flush()).map_err(|error| Failure::stdout(&error))
     }
 
     /// Says something that is not the result.
     pub(crate) fn note(self, text: &str) {
-        eprintln!("{} {text}", self.bold(&io::stderr(), "note:"));
+        eprintln!("{} {}", self.bold(&io::stderr(), "note:"), printable(text));
     }
 
     /// Explains a failure on standard error and, with `--json`, on standard output.
@@ -71,7 +72,7 @@ impl Output {
             text += &format!("{} {help}\n", self.bold(&stderr, "help:"));
         }
         // There is nobody left to tell when standard error is closed too.
-        let _ = stderr.lock().write_all(text.as_bytes());
+        let _ = stderr.lock().write_all(printable(&text).as_bytes());
         if self.json {
             let Failure { code, message, help, .. } = failure;
             let object = json!({"error": {"code": code, "message": message, "help": help}});

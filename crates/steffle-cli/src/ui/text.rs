@@ -1,5 +1,7 @@
 //! Paragraphs.
 
+use std::collections::BTreeMap;
+
 /// Columns of a line of text.
 const WIDTH: usize = 88;
 
@@ -24,9 +26,51 @@ pub(crate) fn wrap(text: &str) -> String {
     wrapped
 }
 
+/// How many rows were left out for missing values and of which columns; nothing if none were.
+pub(crate) fn left_out(rows: usize, missing: &BTreeMap<String, usize>) -> String {
+    if rows == 0 {
+        return String::new();
+    }
+    let columns: Vec<String> =
+        missing.iter().map(|(name, count)| format!("`{name}`: {count}")).collect();
+    format!(", {rows} left out for missing values ({})", columns.join(", "))
+}
+
+/// Text without control characters that names and cells could smuggle into a terminal, nor
+/// characters that turn the direction of writing: both are escaped. Line breaks, tabs and this
+/// program's own bold stay.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if let Some(bold) = BOLD.iter().find(|bold| rest.starts_with(**bold)) {
+            shown.push_str(bold);
+            rest = &rest[bold.len()..];
+            continue;
+        }
+        let turns = matches!(first, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if turns || (first.is_control() && !matches!(first, '\n' | '\t')) {
+            shown.extend(first.escape_default());
+        } else {
+            shown.push(first);
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    shown
+}
+
+/// The only escapes that this program writes itself.
+const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let shown = printable("\x1b[1mbold\x1b[0m a\x1b[2Jb\r\u{7}\u{202e}c\n\td");
+        assert_eq!(shown, "\x1b[1mbold\x1b[0m a\\u{1b}[2Jb\\r\\u{7}\\u{202e}c\n\td");
+    }
 
     #[test]
     fn lines_are_not_too_long_and_no_word_is_lost() {

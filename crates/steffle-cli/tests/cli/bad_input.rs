@@ -216,7 +216,6 @@ fn files() {
     place.write("empty.csv", "");
     place.write("header.csv", "score,group,label\n");
     place.write("ragged.csv", "score,group,label\n1,a,x\n2,b\n");
-    place.write("repeated.csv", "score,score,group,label\n1,1,a,x\n");
     place.write("one-label.csv", good.replace("low", "high"));
     place.write("one-group.csv", good.replace(",b,", ",a,"));
     let towns = ["north", "south", "east"];
@@ -242,7 +241,6 @@ fn files() {
             ("empty.csv", 3, "data::empty_csv", "empty.csv | header"),
             ("header.csv", 3, "data::no_rows", "no rows | 0 rows read"),
             ("ragged.csv", 3, "data::ragged_csv", "ragged.csv | line 3 | 2 cells"),
-            ("repeated.csv", 3, "data::repeated_column", "score"),
             ("one-label.csv", 3, "data::too_few_classes", "label | at least 2"),
             (
                 "train --mode none --label label --sensitive group --data one-group.csv",

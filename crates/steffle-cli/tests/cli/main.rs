@@ -22,4 +22,5 @@ mod released;
 mod reproduce;
 mod run_directory;
 mod sweep;
+mod tables;
 mod train;

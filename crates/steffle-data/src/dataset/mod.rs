@@ -4,6 +4,7 @@ mod bundles;
 mod ids;
 mod roles;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -11,7 +12,7 @@ use std::sync::OnceLock;
 use crate::Error;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
-use crate::table::{Categories, Column, Table, read};
+use crate::table::{Categories, Column, Dialect, Table, read_as};
 
 pub(crate) use bundles::Bundles;
 pub(crate) use ids::ids_of;
@@ -34,6 +35,7 @@ pub struct Dataset {
     ids: Option<Vec<u64>>,
     units: Option<Vec<u32>>,
     rows: Vec<u32>,
+    missing: BTreeMap<String, usize>,
     names: OnceLock<Summary>,
 }
 
@@ -54,9 +56,11 @@ impl Dataset {
     }
 
     /// Reads a labelled file for evaluation: only the columns of the schema, as it knows them.
-    pub fn for_evaluation(path: &Path, schema: &Schema) -> Result<Self, Error> {
+    /// `dialect` says how the file is written, over what the schema knows ([`Schema::dialect`]).
+    pub fn for_evaluation(path: &Path, schema: &Schema, dialect: &Dialect) -> Result<Self, Error> {
         let recipe = schema.evaluation_recipe();
-        Self::bind(read(path, &schema.evaluation_columns())?, recipe, true)
+        let dialect = recipe.sealing(schema.dialect(dialect));
+        Self::bind(read_as(path, &schema.evaluation_columns(), &dialect)?, recipe, true)
     }
 
     fn bind(mut table: Table, mut recipe: Recipe, sensitive_here: bool) -> Result<Self, Error> {
@@ -85,6 +89,12 @@ impl Dataset {
         if numeric.is_empty() && categorical.is_empty() {
             return Err(Error::NoFeatures);
         }
+        // What the numbers of this file look like is what they mean in files to come.
+        for name in table.reading().decimal_comma() {
+            if !recipe.dialect.decimal_comma.contains(name) && roles::is_feature(name, &recipe) {
+                recipe.dialect.decimal_comma.push(name.clone());
+            }
+        }
         recipe.categorical = categorical.iter().map(|&at| table.names()[at].clone()).collect();
         let column = |name: &Option<String>| name.as_ref().and_then(|name| table.column(name));
         let stratum = column(&recipe.stratum).map(Categories::from_column);
@@ -96,6 +106,10 @@ impl Dataset {
             needed.extend(numeric.iter().chain(&categorical));
         }
         let rows = usable_rows(&table, &needed)?;
+        check_size(&table, &numeric)?;
+        let missing = needed.iter().map(|&at| (&table.names()[at], table.columns()[at].missing()));
+        let missing = missing.filter(|&(_, count)| count > 0);
+        let missing = missing.map(|(name, count)| (name.clone(), count)).collect();
         let ids = ids::record_ids(&table, &recipe, &rows)?;
         let units = ids::units(&table, &recipe, &rows)?;
         Ok(Self {
@@ -109,6 +123,7 @@ impl Dataset {
             ids,
             units,
             rows,
+            missing,
             names: OnceLock::new(),
         })
     }
@@ -121,6 +136,12 @@ impl Dataset {
     /// How many rows were set aside for missing values.
     pub fn dropped(&self) -> usize {
         self.table.rows() - self.rows.len()
+    }
+
+    /// Why rows were set aside: per column how many rows miss its value. A row may miss several.
+    /// Sensitive columns are never among them.
+    pub fn missing(&self) -> &BTreeMap<String, usize> {
+        &self.missing
     }
 
     /// The columns, after renaming.
@@ -243,6 +264,27 @@ fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), E
             values.rename(names);
         }
         table.replace(at, Column::Text(values));
+    }
+    Ok(())
+}
+
+/// Refuses numbers whose squares could not be summed: centre and scale would be infinite.
+fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
+    const LARGEST: f64 = 1e100;
+    for &at in numeric {
+        let Column::Numbers(numbers) = &table.columns()[at] else { continue };
+        if let Some(row) = numbers.iter().position(|number| number.abs() > LARGEST) {
+            return Err(Error::Cell {
+                origin: table.origin().to_owned(),
+                row: table.first_row() + row as u64 + 1,
+                column: table.names()[at].clone(),
+                problem: format!(
+                    "{:e} is too large; a feature may be from -1e100 to 1e100. Is it a marker of a \
+                     missing value? (--missing-markers)",
+                    numbers[row]
+                ),
+            });
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use steffle::record::MISSING_CLASS;
 
 use super::*;
 use crate::scratch::Scratch;
-use crate::{Encoded, Schema, Summary, encode, evaluation_groups};
+use crate::{Encoded, Schema, Summary, encode, evaluation_groups, read};
 
 const PEOPLE: &str = "\
 id,name,age,job,sex,race,hired
@@ -204,22 +204,22 @@ fn evaluation_reads_only_what_the_schema_needs() {
         "new.csv",
         "hired,sex,extra,job,age,race\nno,m,1,baker,33.0,x\nyes,f,2,cook,44,x\nyes,f,2,cook,,x\n",
     );
-    let evaluation = Dataset::for_evaluation(&path, &schema).unwrap();
+    let evaluation = Dataset::for_evaluation(&path, &schema, &Dialect::default()).unwrap();
     assert_eq!(evaluation.rows(), [0, 1]);
     let encoded = encode(&evaluation, evaluation.rows(), &schema).unwrap();
     assert_eq!(encoded.records.labels(), [0, 1]);
     assert_eq!(encoded.unmatched.unseen.get("job"), Some(&1));
     assert_eq!(encoded.records.rows().codes(0)[0], schema.layout().absent());
     let label = scratch.file("label.csv", "hired,sex,job,age,race\nmaybe,m,cook,3,x\n");
-    let data = Dataset::for_evaluation(&label, &schema).unwrap();
+    let data = Dataset::for_evaluation(&label, &schema, &Dialect::default()).unwrap();
     assert!(matches!(encode(&data, data.rows(), &schema), Err(Error::Unagreed { row: 1, .. })));
     let group = scratch.file("group.csv", "hired,sex,job,age,race\nno,q,cook,3,x\n");
-    let data = Dataset::for_evaluation(&group, &schema).unwrap();
+    let data = Dataset::for_evaluation(&group, &schema, &Dialect::default()).unwrap();
     let groups = evaluation_groups(&data, data.rows(), &schema).unwrap();
     assert_eq!(groups.classes, [MISSING_CLASS], "a class that was not agreed on is no class");
     let column = scratch.file("column.csv", "hired,sex,job,race\nno,m,cook,x\n");
     assert!(matches!(
-        Dataset::for_evaluation(&column, &schema),
+        Dataset::for_evaluation(&column, &schema, &Dialect::default()),
         Err(Error::UnknownColumn { column, .. }) if column == "age"
     ));
 }

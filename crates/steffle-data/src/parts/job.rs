@@ -1,6 +1,6 @@
 //! The description of a run whose data lie in several files.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
 use crate::schema::{Schema, Summary, attributes, encode, load_attributes};
-use crate::table::{read, write_atomically};
+use crate::table::write_atomically;
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -53,6 +53,14 @@ pub struct Loaded {
     pub test: Dataset,
     /// The largest number of training rows that one unit has in a silo.
     pub largest_unit: usize,
+    /// Rows of all files left out for missing values.
+    pub dropped: usize,
+    /// Per column how many rows miss its value; never of a sensitive one.
+    pub missing: BTreeMap<String, usize>,
+    /// What was decided while the files were read, as sentences with the file in front.
+    pub reading: Vec<String>,
+    /// What could not be decided.
+    pub warnings: Vec<String>,
 }
 
 impl Job {
@@ -140,11 +148,33 @@ impl Job {
             .collect::<Result<Vec<_>, Error>>()?;
         self.check_ids(&records, &attributes)?;
         let largest = silos.iter().map(|silo| silo.largest_unit(silo.rows())).max();
-        Ok(Loaded { schema, records, attributes, test, largest_unit: largest.unwrap_or(0) })
+        let (mut dropped, mut missing) = (0, BTreeMap::new());
+        let (mut reading, mut warnings) = (Vec::new(), Vec::new());
+        for data in silos.iter().chain([&test]) {
+            dropped += data.dropped();
+            for (name, count) in data.missing() {
+                *missing.entry(name.clone()).or_default() += count;
+            }
+            let named = |said: String| format!("{}: {said}", data.table().origin());
+            reading.extend(data.table().reading().sentences().into_iter().map(named));
+            warnings.extend(data.table().reading().warnings().into_iter().map(named));
+        }
+        let largest_unit = largest.unwrap_or(0);
+        Ok(Loaded {
+            schema,
+            records,
+            attributes,
+            test,
+            largest_unit,
+            dropped,
+            missing,
+            reading,
+            warnings,
+        })
     }
 
     fn load_whole(&self, path: &Path) -> Result<Dataset, Error> {
-        Dataset::new(read(path, &self.recipe.columns())?, self.recipe.clone())
+        Dataset::new(self.recipe.read(path)?, self.recipe.clone())
     }
 
     /// The index of record ids is universal: every id is in one records file and one attributes
@@ -174,5 +204,5 @@ impl Job {
 
 /// Reads a records file: features, label and record ids, but no sensitive column.
 pub fn load_records(path: &Path, recipe: &Recipe) -> Result<Dataset, Error> {
-    Dataset::records_only(read(path, &recipe.columns())?, recipe.clone())
+    Dataset::records_only(recipe.read(path)?, recipe.clone())
 }

@@ -12,7 +12,7 @@ use crate::dataset::Dataset;
 use crate::partition::{partition, partition_at_random};
 use crate::recipe::Recipe;
 use crate::schema::{Schema, Summary};
-use crate::table::{Column, temporary_beside, write};
+use crate::table::{Column, Dialect, temporary_beside, write};
 
 pub use job::{Job, Loaded, load_records};
 
@@ -205,6 +205,8 @@ impl Writer<'_> {
         recipe.record_id.get_or_insert_with(|| RECORD_ID.to_owned());
         recipe.threshold = None;
         recipe.merges.clear();
+        recipe.dialect =
+            Dialect { missing_markers: recipe.dialect.missing_markers, ..Dialect::default() };
         recipe.drop.retain(|name| self.is_used(name));
         // Silos that were cut by s tell s: a private run on these files has to know and refuse.
         recipe.partition_by = recipe.partition_by.filter(|by| recipe.sensitive.contains(by));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Recipe;
 use crate::Error;
 use crate::schema::combinations;
-use crate::table::{Table, read, read_parquet_bytes};
+use crate::table::{Table, read_parquet_bytes};
 
 /// A data set that has a name.
 #[derive(Clone, Copy)]
@@ -164,9 +164,7 @@ impl Source {
     /// Reads all rows, with the recipe's categorical columns as text.
     pub fn read(&self, recipe: &Recipe) -> Result<Table, Error> {
         match self {
-            Self::Named { path: Some(path), .. } | Self::File(path) => {
-                read(path, &recipe.columns())
-            }
+            Self::Named { path: Some(path), .. } | Self::File(path) => recipe.read(path),
             Self::Named { builtin, path: None } => {
                 let bytes = builtin.bytes.unwrap_or_default();
                 read_parquet_bytes(builtin.name, bytes, &recipe.columns())

@@ -3,12 +3,13 @@
 mod builtin;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::schema::{MOST_CLASSES, PRODUCT};
-use crate::table::Columns;
+use crate::table::{Columns, Dialect, Table, read_as};
 
 pub use builtin::{BUILTIN, Builtin, Source};
 
@@ -25,6 +26,8 @@ pub enum Missing {
     /// Keep such rows: a missing category is a category, a missing number counts as the mean of
     /// its column. Rows without label go.
     Category,
+    /// The same, and a missing number also switches on a feature that says so, `age=(missing)`.
+    Impute,
 }
 
 /// The meaning of the columns: which one to predict, which ones are sensitive, which to ignore.
@@ -77,6 +80,9 @@ pub struct Recipe {
     /// If given, the label is whether the (numeric) label column is above this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
+    /// How text files are written.
+    #[serde(default, skip_serializing_if = "Dialect::is_usual")]
+    pub dialect: Dialect,
     /// New names for values, by column; equal new names merge. Such a column is categorical.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub merges: BTreeMap<String, BTreeMap<String, String>>,
@@ -97,6 +103,16 @@ impl Recipe {
         let names = self.categorical.iter().chain(self.merges.keys()).chain(&self.sensitive);
         let label = self.threshold.is_none().then_some(&self.label);
         Columns::All { text: names.chain(label).cloned().collect() }
+    }
+
+    /// Reads a whole file for this recipe. Nothing about a cell of a sensitive column is refused or
+    /// told.
+    pub fn read(&self, path: &Path) -> Result<Table, Error> {
+        read_as(path, &self.columns(), &self.sealing(self.dialect.clone()))
+    }
+
+    pub(crate) fn sealing(&self, dialect: Dialect) -> Dialect {
+        Dialect { sealed: self.sensitive.clone(), ..dialect }
     }
 
     /// Refuses declared classes that no rows can have or that cannot be told apart: fewer than two,

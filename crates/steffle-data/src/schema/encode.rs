@@ -64,7 +64,7 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
         || Err(Error::Schema(format!("label `{}` is not text", recipe.label))),
         |label| numbered(label, rows, &recipe.label, schema.labels(), false),
     )?;
-    let kept = recipe.missing == Missing::Category;
+    let kept = recipe.missing != Missing::Drop;
     let strata = match (data.stratum(), &recipe.stratum) {
         (Some(stratum), Some(name)) => Some(numbered(stratum, rows, name, schema.strata(), kept)?),
         _ => None,
@@ -125,12 +125,26 @@ fn encode_rows(
                 });
             }
         }
-        note(&mut unmatched.missing, &column.name, missing);
+        // One that has a feature to say so is not unmatched.
+        if !schema.categorical().iter().any(|own| own.name == column.name) {
+            note(&mut unmatched.missing, &column.name, missing);
+        }
     }
     let mut codes = vec![0u32; rows.len() * layout.categorical];
     let mut first = layout.numeric as u32;
     for (at, column) in schema.categorical().iter().enumerate() {
         let place = table.require(&column.name, "a categorical feature")?;
+        if let (Column::Numbers(numbers), true) =
+            (&table.columns()[place], schema.indicates(column))
+        {
+            let slots = codes[at..].iter_mut().step_by(layout.categorical);
+            for (slot, &row) in slots.zip(rows) {
+                let missing = numbers[row as usize].is_nan();
+                *slot = if missing { first } else { layout.absent() };
+            }
+            first += 1;
+            continue;
+        }
         let text = match &table.columns()[place] {
             Column::Text(text) => Cow::Borrowed(text),
             numbers @ Column::Numbers(_) => Cow::Owned(Categories::from_column(numbers)),

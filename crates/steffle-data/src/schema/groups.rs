@@ -9,7 +9,7 @@ use super::{PRODUCT, Schema};
 use crate::Error;
 use crate::dataset::{Dataset, ids_of};
 use crate::recipe::Recipe;
-use crate::table::{Categories, Column, Columns, Table, read};
+use crate::table::{Categories, Column, Columns, Table, read_as};
 
 /// Sensitive classes that are meant to be seen: those of held-out rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,8 @@ pub fn load_attributes(
     recipe: &Recipe,
     class_names: &[String],
 ) -> Result<Attributes, Error> {
-    let mut table = read(path, &Columns::All { text: recipe.sensitive.clone() })?;
+    let columns = Columns::All { text: recipe.sensitive.clone() };
+    let mut table = read_as(path, &columns, &recipe.sealing(recipe.dialect.clone()))?;
     let id = recipe.record_id.as_deref().unwrap_or("record_id");
     let at = table.require(id, "the record id")?;
     let rows: Vec<u32> = (0..table.rows() as u32).collect();

@@ -24,7 +24,11 @@ impl Schema {
         put(recipe.stratum.as_deref().unwrap_or_default().as_bytes());
         put_all(&mut put, &self.0.strata);
         put(recipe.unit.as_deref().unwrap_or_default().as_bytes());
-        put(&[u8::from(recipe.missing == Missing::Category)]);
+        put(&[match recipe.missing {
+            Missing::Drop => 0,
+            Missing::Category => 1,
+            Missing::Impute => 2,
+        }]);
         put(&(self.0.numeric.len() as u64).to_le_bytes());
         for column in &self.0.numeric {
             put(column.name.as_bytes());

@@ -10,7 +10,7 @@ use steffle::record::Layout;
 
 use crate::Error;
 use crate::recipe::Recipe;
-use crate::table::{Columns, Kind, level_order};
+use crate::table::{Columns, Dialect, Kind, level_order};
 
 pub use encode::{Encoded, Unmatched, encode, encode_features};
 pub use groups::{Groups, attributes, evaluation_groups, load_attributes};
@@ -104,9 +104,12 @@ impl Schema {
             centre: moments.mean,
             scale: moments.scale(),
         });
+        let numbers = |name: &String| summary.numeric.iter().any(|(own, _)| own == name);
         let categorical = summary
             .categorical
             .iter()
+            // A number that nobody misses needs no feature that says so.
+            .filter(|(name, levels)| !levels.is_empty() || !numbers(name))
             .map(|(name, levels)| match levels.len() {
                 found if found > MOST_LEVELS => {
                     Err(too_many("categorical", name, found, MOST_LEVELS))
@@ -179,14 +182,35 @@ impl Schema {
         &self.0.recipe
     }
 
+    /// What is known about how a file of such records is written, over which `said` goes.
+    pub fn dialect(&self, said: &Dialect) -> Dialect {
+        let known = self.recipe().dialect.lasting();
+        Dialect {
+            decimal: said.decimal.or(known.decimal),
+            missing_markers: if said.missing_markers.is_empty() {
+                known.missing_markers
+            } else {
+                said.missing_markers.clone()
+            },
+            decimal_comma: known.decimal_comma,
+            ..said.clone()
+        }
+    }
+
     /// The columns that prediction reads: features, and nothing else.
     pub fn feature_columns(&self) -> Columns {
         Columns::Only(self.feature_kinds().collect())
     }
 
+    /// Whether the feature says that a number is missing.
+    fn indicates(&self, column: &Categorical) -> bool {
+        self.0.numeric.iter().any(|own| own.name == column.name)
+    }
+
     fn feature_kinds(&self) -> impl Iterator<Item = (String, Kind)> {
         let numeric = self.0.numeric.iter().map(|column| (column.name.clone(), Kind::Number));
-        let text = self.0.categorical.iter().map(|column| (column.name.clone(), Kind::Text));
+        let names = self.0.categorical.iter().filter(|column| !self.indicates(column));
+        let text = names.map(|column| (column.name.clone(), Kind::Text));
         numeric.chain(text)
     }
 

@@ -102,7 +102,7 @@ impl Summary {
 
     /// The names in all usable rows, and nothing about any number.
     pub(crate) fn names(data: &Dataset) -> Self {
-        let kept = data.recipe().missing == Missing::Category;
+        let kept = data.recipe().missing != Missing::Drop;
         let names = |text: &Categories, missing| level_names(text, data.rows(), missing);
         // A summary leaves its silo: where classes are declared, nothing in it comes from s.
         let declared = !data.recipe().classes.is_empty();
@@ -119,6 +119,7 @@ impl Summary {
             categorical: data
                 .categorical()
                 .map(|(name, text)| (name.to_owned(), names(text, kept)))
+                .chain(indicators(data))
                 .collect(),
         }
     }
@@ -167,7 +168,7 @@ impl Summary {
             let refuse =
                 |name: &String, problem| Err(Error::Disagreement { column: name.clone(), problem });
             for (name, _) in &one.numeric {
-                if text(name) {
+                if text(name) && !numeric(name) {
                     return refuse(name, "some have numbers, some text");
                 }
                 if !numeric(name) {
@@ -182,6 +183,17 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// Numeric columns whose missing values have a feature, and whether one is missing here: another
+/// silo may be the one that misses it.
+fn indicators(data: &Dataset) -> impl Iterator<Item = (String, BTreeSet<String>)> {
+    let wanted = data.recipe().missing == Missing::Impute;
+    data.numeric().filter(move |_| wanted).map(|(name, numbers)| {
+        let missing = data.rows().iter().any(|&row| numbers[row as usize].is_nan());
+        let level = missing.then(|| MISSING_NAME.to_owned());
+        (name.to_owned(), level.into_iter().collect())
+    })
 }
 
 fn level_names(text: &Categories, rows: &[u32], missing_counts: bool) -> BTreeSet<String> {

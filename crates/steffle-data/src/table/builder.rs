@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::categories::number_level;
+use super::dialect::Markers;
+use super::notation::Notation;
 use super::{Categories, Column, Kind, MISSING_LEVEL};
 
 /// Why a cell does not fit its column.
@@ -12,8 +14,14 @@ pub(super) enum Misfit {
     NotANumber,
 }
 
-/// A column under construction.
-pub(super) enum Builder {
+/// A column under construction, and how its cells are written.
+pub(super) struct Builder {
+    cells: Cells,
+    notation: Notation,
+    markers: Markers,
+}
+
+enum Cells {
     Numbers(Vec<f64>),
     Text(TextBuilder),
 }
@@ -28,44 +36,53 @@ pub(super) struct TextBuilder {
 }
 
 impl Builder {
-    pub(super) fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Number => Self::Numbers(Vec::new()),
-            Kind::Text => Self::Text(TextBuilder::default()),
-        }
+    pub(super) fn new(kind: Kind, notation: Notation, markers: &Markers) -> Self {
+        let cells = match kind {
+            Kind::Number => Cells::Numbers(Vec::new()),
+            Kind::Text => Cells::Text(TextBuilder::default()),
+        };
+        Self { cells, notation, markers: markers.clone() }
     }
 
     pub(super) fn push_missing(&mut self) {
-        match self {
-            Self::Numbers(numbers) => numbers.push(f64::NAN),
-            Self::Text(column) => column.text.codes.push(MISSING_LEVEL),
+        match &mut self.cells {
+            Cells::Numbers(numbers) => numbers.push(f64::NAN),
+            Cells::Text(column) => column.text.codes.push(MISSING_LEVEL),
         }
     }
 
     pub(super) fn push_number(&mut self, number: f64) -> Result<(), Misfit> {
-        match self {
+        match &mut self.cells {
             // Among names a number is a name; a refusal would quote it, and it may be sensitive.
-            Self::Text(_) if number.is_nan() => self.push_missing(),
-            Self::Text(column) => column.push_number(number),
-            Self::Numbers(_) if !number.is_finite() => return Err(Misfit::NotFinite),
-            Self::Numbers(numbers) => numbers.push(number),
+            Cells::Text(_) if number.is_nan() => self.push_missing(),
+            Cells::Text(column) => column.push_number(number),
+            Cells::Numbers(_) if !number.is_finite() => return Err(Misfit::NotFinite),
+            Cells::Numbers(numbers) => numbers.push(number),
         }
         Ok(())
     }
 
     pub(super) fn push_text(&mut self, cell: &str) -> Result<(), Misfit> {
-        match self {
-            _ if is_missing(cell) => self.push_missing(),
-            Self::Numbers(_) => self.push_number(cell.parse().map_err(|_| Misfit::NotANumber)?)?,
-            Self::Text(column) => column.push(cell),
+        if self.markers.is_missing(cell) {
+            self.push_missing();
+            return Ok(());
         }
-        Ok(())
+        match &mut self.cells {
+            Cells::Numbers(_) => {
+                let number = self.notation.parse(cell).ok_or(Misfit::NotANumber)?;
+                self.push_number(number)
+            }
+            Cells::Text(column) => {
+                column.push(cell);
+                Ok(())
+            }
+        }
     }
 
     pub(super) fn finish(self) -> Column {
-        match self {
-            Self::Numbers(numbers) => Column::Numbers(numbers),
-            Self::Text(column) => Column::Text(column.text),
+        match self.cells {
+            Cells::Numbers(numbers) => Column::Numbers(numbers),
+            Cells::Text(column) => Column::Text(column.text),
         }
     }
 }
@@ -135,11 +152,6 @@ impl Default for Recent {
     fn default() -> Self {
         Self(vec![(String::new(), 0); 256])
     }
-}
-
-/// The spellings of a missing value, in every file.
-pub(super) fn is_missing(cell: &str) -> bool {
-    matches!(cell, "" | "?" | "NA")
 }
 
 /// `3.0` is the level `3`: tools write whole numbers with a fraction as soon as one is missing,

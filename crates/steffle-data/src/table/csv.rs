@@ -1,72 +1,235 @@
 //! Delimited text: a header line, then one record per line.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::borrow::Cow;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::Table;
-use super::builder::{Builder, Misfit, is_missing};
+use super::builder::{Builder, Misfit};
+use super::dialect::{Delimiter, Dialect, Encoding, Markers, find_delimiter};
+use super::notation::{Evidence, Notation, Verdict};
 use super::reader::{Columns, Kind};
+use super::reading::Reading;
+use super::text::{Text, TextFile, unreadable};
+use super::{Table, unique_names};
 use crate::Error;
 
+/// Characters of a cell beyond this are no value.
+const LONGEST_CELL: usize = 1 << 20;
+
 /// Reads a delimited file in chunks.
-pub(super) struct CsvReader<R> {
-    origin: String,
-    reader: csv::Reader<R>,
-    names: Vec<String>,
+pub(super) struct CsvReader {
+    lines: Lines,
     chosen: Vec<(usize, Kind)>,
-    record: ByteRecord,
-    next_row: u64,
+    notations: Vec<Notation>,
+    markers: Markers,
+    reading: Reading,
 }
 
-impl<R: Read + Seek> CsvReader<R> {
-    /// Reads the header. When all columns are wanted, the file is read once beforehand to see
-    /// which of them hold only numbers: a later row may turn `01` from a number into a code, and
-    /// by then its spelling would be lost.
+impl CsvReader {
+    /// Looks at the first lines for the delimiter, reads the header, and reads the file once
+    /// beforehand to see which columns hold only numbers and how these are written: a later row may
+    /// turn `01` from a number into a code, or `1.234` into more than a thousand, and by then the
+    /// rows before it would be wrong. The first pass keeps nothing of the rows.
     pub(super) fn new(
-        origin: String,
-        mut source: R,
-        delimiter: u8,
+        file: &TextFile,
+        usual: u8,
         columns: &Columns,
+        dialect: &Dialect,
     ) -> Result<Self, Error> {
-        let kinds = match columns {
-            Columns::All { .. } => {
-                let kinds = scan_kinds(&origin, &mut open(delimiter, &mut source))?;
-                source.seek(SeekFrom::Start(0)).map_err(|error| failure(&origin, &error.into()))?;
-                kinds
-            }
-            Columns::Only(_) => Vec::new(),
+        let (sample, whole) = file.sample()?;
+        let found = || Delimiter(find_delimiter(&sample, whole, usual));
+        let delimiter = dialect.delimiter.unwrap_or_else(found);
+        let mut first = Lines::open(file, delimiter, dialect)?;
+        let mut reading = Reading {
+            delimiter: Some(delimiter),
+            delimiter_found: dialect.delimiter.is_none(),
+            packing: file.packing,
+            encoding: file.encoding,
+            without_header: !dialect.columns.is_empty(),
+            renamed: first.renamed.clone(),
+            ..Reading::default()
         };
-        let mut reader = open(delimiter, source);
-        let names = header(&origin, &mut reader)?;
-        let kind = |at: usize| kinds.get(at).copied().unwrap_or(Kind::Text);
-        let chosen = columns.choose(&origin, &names, kind)?;
-        Ok(Self { origin, reader, names, chosen, record: ByteRecord::new(), next_row: 0 })
+        let markers = dialect.markers();
+        let names = first.names.clone();
+        let looked_at: Vec<usize> = match columns {
+            Columns::All { text } => {
+                (0..names.len()).filter(|&at| !text.contains(&names[at])).collect()
+            }
+            Columns::Only(wanted) => wanted
+                .iter()
+                .filter(|(_, kind)| *kind == Kind::Number)
+                .filter_map(|(name, _)| names.iter().position(|known| known == name))
+                .collect(),
+        };
+        let mut notations = vec![Notation::Plain; names.len()];
+        let mut kinds = vec![Kind::Text; names.len()];
+        // Missing columns are said before the file is read.
+        columns.choose(&first.origin, &names, |_| Kind::Text)?;
+        for (at, evidence) in first.look(&looked_at, &markers)? {
+            let name = &names[at];
+            match evidence.verdict(dialect.preferred(name)) {
+                Verdict::Numbers(notation) => {
+                    (kinds[at], notations[at]) = (Kind::Number, notation);
+                    reading.note(name, notation);
+                }
+                Verdict::Text => {}
+                Verdict::Ambiguous(example) if matches!(columns, Columns::Only(_)) => {
+                    let (origin, column) = (first.origin, name.clone());
+                    return Err(Error::AmbiguousNumber { origin, column, value: example });
+                }
+                Verdict::Ambiguous(example) => reading.ambiguous.push((name.clone(), example)),
+            }
+        }
+        let lines = Lines::open(file, delimiter, dialect)?;
+        let chosen = columns.choose(&lines.origin, &lines.names, |at| kinds[at])?;
+        Ok(Self { lines, chosen, notations, markers, reading })
     }
 
     /// The next rows, at most `limit` of them.
     pub(super) fn next_chunk(&mut self, limit: usize) -> Result<Table, Error> {
-        let first = self.next_row;
-        let mut builders: Vec<Builder> =
-            self.chosen.iter().map(|(_, kind)| Builder::new(*kind)).collect();
+        let lines = &mut self.lines;
+        let first = lines.row;
+        let builder =
+            |&(at, kind): &(usize, Kind)| Builder::new(kind, self.notations[at], &self.markers);
+        let mut builders: Vec<Builder> = self.chosen.iter().map(builder).collect();
         for _ in 0..limit {
-            let more = self.reader.read_byte_record(&mut self.record);
-            if !more.map_err(|error| failure(&self.origin, &error))? {
+            if !lines.next()? {
                 break;
             }
-            self.next_row += 1;
             for (&(at, _), builder) in self.chosen.iter().zip(&mut builders) {
-                let cell = cell(&self.origin, &self.names[at], &self.record, at)?;
-                builder.push_text(cell).map_err(|misfit| self.misfit(&misfit, at, cell))?;
+                let cell = lines.cell(at)?;
+                builder.push_text(&cell).map_err(|misfit| lines.misfit(&misfit, at, &cell))?;
             }
         }
-        let names = self.chosen.iter().map(|&(at, _)| self.names[at].clone()).collect();
+        let names = self.chosen.iter().map(|&(at, _)| lines.names[at].clone()).collect();
         let columns = builders.into_iter().map(Builder::finish).collect();
-        Ok(Table::from_parts(self.origin.clone(), names, columns, first))
+        let table = Table::from_parts(lines.origin.clone(), names, columns, first);
+        Ok(table.with_reading(self.reading.clone()))
+    }
+}
+
+/// The lines of a file, one at a time.
+struct Lines {
+    file: TextFile,
+    origin: String,
+    reader: csv::Reader<Text>,
+    names: Vec<String>,
+    renamed: Vec<String>,
+    /// Per column whether nothing about its cells may be told.
+    sealed: Vec<bool>,
+    record: ByteRecord,
+    row: u64,
+}
+
+impl Lines {
+    /// Reads the header.
+    fn open(file: &TextFile, delimiter: Delimiter, dialect: &Dialect) -> Result<Self, Error> {
+        let origin = file.path.display().to_string();
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter.0)
+            .has_headers(dialect.columns.is_empty())
+            // Lengths are checked here, after what explains them better.
+            .flexible(true)
+            .buffer_capacity(1 << 18)
+            .from_reader(file.open()?);
+        let mut names = if dialect.columns.is_empty() {
+            header(file, &origin, &mut reader)?
+        } else {
+            dialect.columns.iter().map(|name| name.trim().to_owned()).collect()
+        };
+        let renamed = unique_names(&mut names);
+        let sealed = names.iter().map(|name| dialect.sealed.contains(name)).collect();
+        let record = ByteRecord::new();
+        Ok(Self { file: file.clone(), origin, reader, names, renamed, sealed, record, row: 0 })
+    }
+
+    /// Goes to the next line; none is left at the end.
+    fn next(&mut self) -> Result<bool, Error> {
+        let position = self.reader.position();
+        let (line, byte) = (position.line(), position.byte());
+        self.reader.get_mut().line_starts(byte);
+        let more = self.reader.read_byte_record(&mut self.record);
+        if !more.map_err(|error| failure(&self.file, line, &error))? {
+            return Ok(false);
+        }
+        self.row += 1;
+        if self.record.len() == self.names.len() {
+            return Ok(true);
+        }
+        let line = self.line();
+        let (expected, found) = (self.names.len() as u64, self.record.len() as u64);
+        let last = self.record.iter().last().unwrap_or_default();
+        if found < expected && last.contains(&b'\n') {
+            let breaks = last.iter().filter(|&&byte| byte == b'\n').count();
+            let message = format!(
+                "a quoted cell goes on for {breaks} more lines and the line then has {found} cells \
+                 where {expected} are expected; a quote is not closed"
+            );
+            return Err(Error::Csv { origin: self.origin.clone(), line, message });
+        }
+        Err(Error::Ragged { origin: self.origin.clone(), line, expected, found })
+    }
+
+    fn line(&self) -> u64 {
+        self.record.position().map_or(0, csv::Position::line)
+    }
+
+    /// A cell without the spaces around it. Of a sealed column every cell is some value: a refusal
+    /// would tell something about it.
+    fn cell(&self, at: usize) -> Result<Cow<'_, str>, Error> {
+        let bytes = self.record.get(at).unwrap_or_default().trim_ascii();
+        if self.sealed[at] {
+            return Ok(String::from_utf8_lossy(bytes));
+        }
+        let (origin, column) = (|| self.origin.clone(), || self.names[at].clone());
+        let refuse = |problem: String| {
+            Err(Error::Cell { origin: origin(), row: self.row, column: column(), problem })
+        };
+        if bytes.len() > LONGEST_CELL {
+            return refuse(format!(
+                "the cell has {} bytes, at most {LONGEST_CELL} are allowed; is a quote not closed?",
+                bytes.len()
+            ));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| Error::Encoding {
+            origin: origin(),
+            line: self.line(),
+            row: self.row,
+            column: column(),
+        })?;
+        if text.contains('\0') {
+            return refuse(
+                "the cell holds a NUL byte; is the file UTF-16 or binary? save it as UTF-8 text"
+                    .to_owned(),
+            );
+        }
+        Ok(Cow::Borrowed(text))
+    }
+
+    /// What the cells of the given columns are, over the whole file.
+    fn look(
+        &mut self,
+        columns: &[usize],
+        markers: &Markers,
+    ) -> Result<Vec<(usize, Evidence)>, Error> {
+        let mut found: Vec<(usize, Evidence)> =
+            columns.iter().map(|&at| (at, Evidence::default())).collect();
+        if found.is_empty() {
+            return Ok(found);
+        }
+        while self.next()? {
+            for (at, evidence) in found.iter_mut().filter(|(_, evidence)| !evidence.is_text()) {
+                let cell = self.cell(*at)?;
+                if !markers.is_missing(&cell) {
+                    evidence.see(&cell);
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn misfit(&self, misfit: &Misfit, at: usize, cell: &str) -> Error {
-        let (origin, row) = (self.origin.clone(), self.next_row);
+        let (origin, row) = (self.origin.clone(), self.row);
         let (column, value) = (self.names[at].clone(), cell.to_owned());
         match misfit {
             Misfit::NotFinite => Error::NotFinite { origin, row, column, value },
@@ -75,12 +238,12 @@ impl<R: Read + Seek> CsvReader<R> {
     }
 }
 
-fn open<R: Read>(delimiter: u8, source: R) -> csv::Reader<R> {
-    ReaderBuilder::new().delimiter(delimiter).buffer_capacity(1 << 18).from_reader(source)
-}
-
-fn header<R: Read>(origin: &str, reader: &mut csv::Reader<R>) -> Result<Vec<String>, Error> {
-    let header = reader.byte_headers().map_err(|error| failure(origin, &error))?;
+fn header(
+    file: &TextFile,
+    origin: &str,
+    reader: &mut csv::Reader<Text>,
+) -> Result<Vec<String>, Error> {
+    let header = reader.byte_headers().map_err(|error| failure(file, 1, &error))?;
     if header.is_empty() {
         return Err(Error::EmptyCsv { origin: origin.to_owned() });
     }
@@ -88,51 +251,23 @@ fn header<R: Read>(origin: &str, reader: &mut csv::Reader<R>) -> Result<Vec<Stri
         .iter()
         .map(|name| std::str::from_utf8(name.trim_ascii()).map(str::to_owned))
         .collect::<Result<_, _>>()
-        .map_err(|_| Error::Csv {
-            origin: origin.to_owned(),
-            line: 1,
-            message: "a column name is not UTF-8 text".to_owned(),
+        .map_err(|_| {
+            let advice = match file.encoding {
+                Encoding::Utf8 => {
+                    "; if the file is Latin-1 or Windows-1252, say --encoding latin-1"
+                }
+                Encoding::Latin1 => "",
+            };
+            let message = format!("a column name is not UTF-8 text{advice}");
+            Error::Csv { origin: origin.to_owned(), line: 1, message }
         })
 }
 
-/// A column is numeric when every cell that is not missing reads as a number, NaN and the
-/// infinities included: those are then refused by place instead of turning numbers into text.
-fn scan_kinds<R: Read>(origin: &str, reader: &mut csv::Reader<R>) -> Result<Vec<Kind>, Error> {
-    let names = header(origin, reader)?;
-    let mut kinds = vec![Kind::Number; names.len()];
-    let mut record = ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(|error| failure(origin, &error))? {
-        for (at, kind) in kinds.iter_mut().enumerate().filter(|(_, kind)| **kind == Kind::Number) {
-            let cell = cell(origin, &names[at], &record, at)?;
-            if !is_missing(cell) && cell.parse::<f64>().is_err() {
-                *kind = Kind::Text;
-            }
-        }
-    }
-    Ok(kinds)
-}
-
-fn cell<'r>(
-    origin: &str,
-    column: &str,
-    record: &'r ByteRecord,
-    at: usize,
-) -> Result<&'r str, Error> {
-    let bytes = record.get(at).unwrap_or_default().trim_ascii();
-    std::str::from_utf8(bytes).map_err(|_| Error::Csv {
-        origin: origin.to_owned(),
-        line: record.position().map_or(0, csv::Position::line),
-        message: format!("column `{column}` is not UTF-8 text; save the file as UTF-8"),
-    })
-}
-
-fn failure(origin: &str, error: &csv::Error) -> Error {
-    let origin = origin.to_owned();
-    let line = error.position().map_or(0, csv::Position::line);
+fn failure(file: &TextFile, line: u64, error: &csv::Error) -> Error {
     match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            Error::Ragged { origin, line, expected: *expected_len, found: *len }
+        csv::ErrorKind::Io(error) => unreadable(&file.path, line, error),
+        _ => {
+            Error::Csv { origin: file.path.display().to_string(), line, message: error.to_string() }
         }
-        _ => Error::Csv { origin, line, message: error.to_string() },
     }
 }

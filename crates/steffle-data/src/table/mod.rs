@@ -4,8 +4,12 @@ mod builder;
 mod categories;
 mod contain;
 mod csv;
+mod dialect;
+mod notation;
 mod parquet;
 mod reader;
+mod reading;
+mod text;
 mod write;
 
 use std::fmt;
@@ -14,7 +18,9 @@ use crate::Error;
 
 pub(crate) use categories::level_order;
 pub use categories::{Categories, MISSING_LEVEL};
-pub use reader::{Columns, Kind, Reader, read, read_parquet_bytes};
+pub use dialect::{Decimal, Delimiter, Dialect, Encoding, USUAL_MARKERS};
+pub use reader::{Columns, Kind, Reader, read, read_as, read_parquet_bytes};
+pub use reading::Reading;
 pub(crate) use write::temporary_beside;
 pub use write::{write, write_atomically};
 
@@ -77,6 +83,7 @@ pub struct Table {
     columns: Vec<Column>,
     rows: usize,
     first_row: u64,
+    reading: Reading,
 }
 
 impl Table {
@@ -93,13 +100,23 @@ impl Table {
             });
         }
         let columns = columns.into_iter().map(|(_, column)| column).collect();
-        Ok(Self { origin: origin.to_owned(), names, columns, rows, first_row: 0 })
+        let origin = origin.to_owned();
+        Ok(Self { origin, names, columns, rows, first_row: 0, reading: Reading::default() })
     }
 
     /// Parts that a reader has already checked.
     fn from_parts(origin: String, names: Vec<String>, columns: Vec<Column>, first: u64) -> Self {
         let rows = columns.first().map_or(0, Column::len);
-        Self { origin, names, columns, rows, first_row: first }
+        Self { origin, names, columns, rows, first_row: first, reading: Reading::default() }
+    }
+
+    fn with_reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
+    }
+
+    /// What was decided while it was read.
+    pub fn reading(&self) -> &Reading {
+        &self.reading
     }
 
     /// The file or data set it came from, for messages.
@@ -178,6 +195,28 @@ impl fmt::Debug for Table {
             .field("names", &self.names)
             .finish_non_exhaustive()
     }
+}
+
+/// Gives names that repeat a number, `name`, `name.2`; returns the new ones.
+fn unique_names(names: &mut [String]) -> Vec<String> {
+    let mut taken: std::collections::HashSet<String> = names.iter().cloned().collect();
+    let mut seen = std::collections::HashSet::new();
+    let mut renamed = Vec::new();
+    // Columns without a name are refused, not numbered.
+    for name in names.iter_mut().filter(|name| !name.is_empty()) {
+        if seen.insert(name.clone()) {
+            continue;
+        }
+        let mut number = 2_u64;
+        while taken.contains(&format!("{name}.{number}")) {
+            number += 1;
+        }
+        *name = format!("{name}.{number}");
+        taken.insert(name.clone());
+        seen.insert(name.clone());
+        renamed.push(name.clone());
+    }
+    renamed
 }
 
 fn check_names(origin: &str, names: &[String]) -> Result<(), Error> {

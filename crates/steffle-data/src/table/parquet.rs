@@ -10,6 +10,8 @@ use parquet::schema::types::ColumnDescriptor;
 use super::Table;
 use super::builder::{Builder, Misfit};
 use super::contain::contain;
+use super::dialect::Markers;
+use super::notation::Notation;
 use super::reader::{Columns, Kind};
 use crate::Error;
 
@@ -22,6 +24,7 @@ pub(super) struct ParquetReader {
     file: Box<dyn FileReader>,
     names: Vec<String>,
     chosen: Vec<(usize, Kind)>,
+    markers: Markers,
     next_group: usize,
     open: Vec<ColumnReader>,
     left_in_group: usize,
@@ -34,13 +37,19 @@ impl ParquetReader {
         origin: String,
         source: R,
         columns: &Columns,
+        markers: Markers,
     ) -> Result<Self, Error> {
         let file = guarded(&origin, || SerializedFileReader::new(source))?;
         let file = file.map_err(|error| failure(&origin, &error))?;
-        Self::start(origin, Box::new(file), columns)
+        Self::start(origin, Box::new(file), columns, markers)
     }
 
-    fn start(origin: String, file: Box<dyn FileReader>, columns: &Columns) -> Result<Self, Error> {
+    fn start(
+        origin: String,
+        file: Box<dyn FileReader>,
+        columns: &Columns,
+        markers: Markers,
+    ) -> Result<Self, Error> {
         let schema = file.metadata().file_metadata().schema_descr_ptr();
         let names: Vec<String> =
             schema.columns().iter().map(|column| column.path().string()).collect();
@@ -57,6 +66,7 @@ impl ParquetReader {
             file,
             names,
             chosen,
+            markers,
             next_group: 0,
             open: Vec::new(),
             left_in_group: 0,
@@ -76,8 +86,9 @@ impl ParquetReader {
 
     fn decode(&mut self, limit: usize) -> Result<Table, Error> {
         let first = self.next_row;
-        let mut builders: Vec<Builder> =
-            self.chosen.iter().map(|(_, kind)| Builder::new(*kind)).collect();
+        let builder =
+            |&(_, kind): &(usize, Kind)| Builder::new(kind, Notation::Plain, &self.markers);
+        let mut builders: Vec<Builder> = self.chosen.iter().map(builder).collect();
         let mut wanted = limit;
         while wanted > 0 && self.enter_group()? {
             let rows = wanted.min(self.left_in_group).min(BATCH);

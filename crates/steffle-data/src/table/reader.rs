@@ -4,7 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use super::csv::CsvReader;
+use super::dialect::Dialect;
 use super::parquet::ParquetReader;
+use super::text::TextFile;
 use super::{Column, Table};
 use crate::Error;
 
@@ -73,26 +75,40 @@ impl Columns {
 pub struct Reader(Format);
 
 enum Format {
-    Csv(Box<CsvReader<File>>),
+    Csv(Box<CsvReader>),
     Parquet(Box<ParquetReader>),
 }
 
 impl Reader {
     /// Opens a file; refuses unknown extensions, missing columns and unsupported types.
     pub fn open(path: &Path, columns: &Columns) -> Result<Self, Error> {
-        let format = FileFormat::of(path)?;
+        Self::open_as(path, columns, &Dialect::default())
+    }
+
+    /// The same for a file whose owner says how it is written. With a delimiter given, a file of any
+    /// name that does not promise Parquet is text.
+    pub fn open_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Self, Error> {
+        let format = match FileFormat::of(path) {
+            Err(Error::Extension { .. }) if dialect.delimiter.is_some() => {
+                FileFormat::Delimited(b',', Packing::of(path))
+            }
+            format => format?,
+        };
         let file = File::open(path).map_err(|source| Error::io(path, source))?;
         if file.metadata().map_err(|source| Error::io(path, source))?.is_dir() {
             let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
             return Err(Error::Io { path: path.to_path_buf(), source });
         }
-        let origin = path.display().to_string();
         Ok(Self(match format {
-            FileFormat::Delimited(delimiter) => {
-                Format::Csv(Box::new(CsvReader::new(origin, file, delimiter, columns)?))
+            FileFormat::Delimited(usual, packing) => {
+                let path = path.to_path_buf();
+                let text = TextFile { path, packing, encoding: dialect.encoding };
+                Format::Csv(Box::new(CsvReader::new(&text, usual, columns, dialect)?))
             }
             FileFormat::Parquet => {
-                Format::Parquet(Box::new(ParquetReader::new(origin, file, columns)?))
+                let origin = path.display().to_string();
+                let reader = ParquetReader::new(origin, file, columns, dialect.markers())?;
+                Format::Parquet(Box::new(reader))
             }
         }))
     }
@@ -117,7 +133,12 @@ impl Reader {
 
 /// A whole file as a table.
 pub fn read(path: &Path, columns: &Columns) -> Result<Table, Error> {
-    Reader::open(path, columns)?.rest()
+    read_as(path, columns, &Dialect::default())
+}
+
+/// A whole file as a table, where its owner says how it is written.
+pub fn read_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Table, Error> {
+    Reader::open_as(path, columns, dialect)?.rest()
 }
 
 /// A Parquet file that is already in memory.
@@ -127,24 +148,51 @@ pub fn read_parquet_bytes(
     columns: &Columns,
 ) -> Result<Table, Error> {
     let bytes = bytes::Bytes::from_static(bytes);
-    ParquetReader::new(origin.to_owned(), bytes, columns)?.next_chunk(usize::MAX)
+    let markers = Dialect::default().markers();
+    ParquetReader::new(origin.to_owned(), bytes, columns, markers)?.next_chunk(usize::MAX)
 }
 
-/// What the extension of a file name promises.
+/// What the name of a file promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileFormat {
-    Delimited(u8),
+    /// Text with the delimiter that is usual for such names.
+    Delimited(u8, Packing),
     Parquet,
+}
+
+/// How a text file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Packing {
+    #[default]
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn of(path: &Path) -> Self {
+        match extension(path).as_deref() {
+            Some("gz") => Self::Gzip,
+            Some("zst") => Self::Zstd,
+            _ => Self::None,
+        }
+    }
 }
 
 impl FileFormat {
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
-        let extension = path.extension().map(|name| name.to_string_lossy().to_ascii_lowercase());
-        match extension.as_deref() {
-            Some("csv") => Ok(Self::Delimited(b',')),
-            Some("tsv") => Ok(Self::Delimited(b'\t')),
-            Some("parquet" | "pq") => Ok(Self::Parquet),
+        let packing = Packing::of(path);
+        let inner =
+            if packing == Packing::None { path.to_path_buf() } else { path.with_extension("") };
+        match extension(&inner).as_deref() {
+            Some("csv") => Ok(Self::Delimited(b',', packing)),
+            Some("tsv") => Ok(Self::Delimited(b'\t', packing)),
+            Some("parquet" | "pq") if packing == Packing::None => Ok(Self::Parquet),
             _ => Err(Error::Extension { path: path.to_path_buf() }),
         }
     }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    path.extension().map(|name| name.to_string_lossy().to_ascii_lowercase())
 }

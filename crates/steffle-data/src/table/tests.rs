@@ -28,6 +28,11 @@ fn levels(table: &Table, name: &str) -> Vec<Option<String>> {
     }
 }
 
+fn csv_as(name: &str, bytes: impl AsRef<[u8]>, dialect: &Dialect) -> Result<Table, Error> {
+    let scratch = Scratch::new();
+    read_as(&scratch.file(name, bytes), &ALL, dialect)
+}
+
 fn some(names: &[&str]) -> Vec<Option<String>> {
     names.iter().map(|&name| (name != "-").then(|| name.to_owned())).collect()
 }
@@ -70,7 +75,6 @@ fn bad_csv_is_refused_with_its_place() {
     ends("", "line 1: the file is empty; a header line with column names is needed");
     ends("a,b\n1,2\n3\n", "line 3: 1 cells where the header has 2");
     ends("a,b\n1,2,3\n", "line 2: 3 cells where the header has 2");
-    ends("a,a\n1,2\n", "column name `a` stands twice; names must differ");
     ends(",a\n0,2\n", "column 1 has no name (pandas: write with index=False)");
     for value in ["inf", "NaN", "-infinity", "1e999"] {
         let message = message(&format!("a,b\n1,2\n1,{value}\n"));
@@ -104,6 +108,145 @@ fn tabs_separate_in_tsv() {
     let table = read(&scratch.file("table.tsv", "a\tb,c\n1\tx y\n"), &ALL).unwrap();
     assert_eq!(table.names(), ["a", "b,c"]);
     assert_eq!(levels(&table, "b,c"), some(&["x y"]));
+}
+
+#[test]
+fn delimiters_are_found_by_the_shape_of_the_first_lines() {
+    let found = |text: &str| csv(text).unwrap().names().to_vec();
+    assert_eq!(found("a;b;c\n1,5;x;2,5\n1,0;y;0,5\n"), ["a", "b", "c"]);
+    assert_eq!(found("a|b\n1|2\n"), ["a", "b"]);
+    assert_eq!(found("a\tb\n1\t2\n"), ["a", "b"]);
+    assert_eq!(found("a,b\n\"x;y;z\",2\n\"x;y;z\",3\n"), ["a", "b"], "quoted");
+    assert_eq!(found("a;b\n\"x,y\";1\n"), ["a", "b"]);
+    assert_eq!(found("a,b\nx;y;z,1\nx;y,2\n"), ["a", "b"], "not every line has as many");
+    assert_eq!(found("v\n1\n2\n"), ["v"]);
+    // A broken line does not hide the delimiter: the message is about the line.
+    let message = csv("a;b;c\n1;2;3\n4;5\n").unwrap_err().to_string();
+    assert!(message.ends_with("line 3: 2 cells where the header has 3"), "{message}");
+    let given = Dialect { delimiter: Some("space".parse().unwrap()), ..Dialect::default() };
+    let table = csv_as("german.data", "a b\n1 x\n", &given).unwrap();
+    assert_eq!(table.names(), ["a", "b"]);
+    for word in ["", "ab", "\"", "é", "x"] {
+        assert!(word.parse::<Delimiter>().is_err(), "{word}");
+    }
+}
+
+#[test]
+fn compressed_tables_are_read_and_damaged_archives_refused() {
+    use std::io::Write;
+    let rows: String = (0..5000).map(|row| format!("{row};x{}\n", row % 7)).collect();
+    let text = format!("a;b\n{rows}");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    // As the command does, and unlike the library by default: with a checksum.
+    let mut zstd = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    zstd.include_checksum(true).unwrap();
+    zstd.write_all(text.as_bytes()).unwrap();
+    let zstd = zstd.finish().unwrap();
+    let plain = csv(&text).unwrap();
+    for (name, bytes) in [("t.csv.gz", &gzip), ("t.tsv.zst", &zstd)] {
+        let usual = Dialect::default();
+        let table = csv_as(name, bytes, &usual).unwrap();
+        assert_eq!(table.columns(), plain.columns(), "{name}");
+        let refused = |bytes: &[u8]| match csv_as(name, bytes, &usual) {
+            Err(Error::Csv { .. } | Error::Ragged { .. } | Error::EmptyCsv { .. }) => {}
+            other => panic!("{name}: {other:?}"),
+        };
+        for cut in [0, 1, 5, bytes.len() / 2, bytes.len() - 1] {
+            refused(&bytes[..cut]);
+        }
+        refused(text.as_bytes());
+        let mut flipped = bytes.clone();
+        let middle = flipped.len() / 2;
+        flipped[middle..middle + 8].fill(0xff);
+        assert!(csv_as(name, &flipped, &usual).is_err(), "{name}");
+    }
+    let message = csv_as("t.csv", &gzip, &Dialect::default()).unwrap_err().to_string();
+    assert!(message.contains(".csv.gz"), "{message}");
+}
+
+#[test]
+fn latin_1_is_read_when_it_is_said() {
+    let bytes = b"name,caf\xe9,price\nJos\xe9,1,\x805\n";
+    let message = csv_as("t.csv", bytes, &Dialect::default()).unwrap_err().to_string();
+    assert!(message.contains("line 1") && message.contains("--encoding latin-1"), "{message}");
+    let said = Dialect { encoding: Encoding::Latin1, ..Dialect::default() };
+    let table = csv_as("t.csv", bytes, &said).unwrap();
+    assert_eq!(table.names(), ["name", "café", "price"]);
+    assert_eq!(levels(&table, "name"), some(&["José"]));
+    assert_eq!(numbers(&table, "price"), [Some(5.0)]);
+    let message = csv_as("t.csv", b"\xff\xfea\0,\0", &Dialect::default()).unwrap_err().to_string();
+    assert!(message.contains("UTF-16"), "{message}");
+    // Of a sealed column nothing is refused: that would tell something about a value.
+    let sealed = Dialect { sealed: vec!["s".to_owned()], ..Dialect::default() };
+    let table = csv_as("t.csv", b"x,s\n1,a\xe9\0\n", &sealed).unwrap();
+    assert_eq!(table.rows(), 1);
+}
+
+#[test]
+fn numbers_are_read_as_people_write_them() {
+    let table = csv("comma;money;both;plain\n1.234,5;$1,200.00;1,234;1.5\n0,25;$ 5;2,345;2\n;;;\n")
+        .unwrap();
+    assert_eq!(numbers(&table, "comma"), [Some(1234.5), Some(0.25), None]);
+    assert_eq!(numbers(&table, "money"), [Some(1200.0), Some(5.0), None]);
+    assert_eq!(levels(&table, "both"), some(&["1,234", "2,345", "-"]));
+    let said = table.reading().sentences().join("\n");
+    for words in ["`;`", "decimal comma in `comma`", "money in `money`", "`both` is read as text"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let file = "both;x\n1,234;1\n2,345;2\n";
+    let read = |decimal| {
+        numbers(&csv_as("t.csv", file, &Dialect { decimal, ..Dialect::default() }).unwrap(), "both")
+    };
+    assert_eq!(read(Some(Decimal::Point)), [Some(1234.0), Some(2345.0)]);
+    assert_eq!(read(Some(Decimal::Comma)), [Some(1.234), Some(2.345)]);
+    // Where a schema asks for a number there is no text to fall back to.
+    let scratch = Scratch::new();
+    let path = scratch.file("t.csv", file);
+    let only = Columns::Only(vec![("both".to_owned(), Kind::Number)]);
+    assert!(matches!(super::read(&path, &only), Err(Error::AmbiguousNumber { .. })));
+    // What training saw decides, also where a program could have written the file.
+    let path = scratch.file("t.csv", "both;x\n1.234;1\n");
+    let seen = Dialect { decimal_comma: vec!["both".to_owned()], ..Dialect::default() };
+    assert_eq!(numbers(&read_as(&path, &only, &seen).unwrap(), "both"), [Some(1234.0)]);
+}
+
+#[test]
+fn names_are_made_unique_or_given() {
+    let table = csv("a,a,a.2,b,a\n1,2,3,4,5\n").unwrap();
+    assert_eq!(table.names(), ["a", "a.3", "a.2", "b", "a.4"]);
+    assert!(table.reading().sentences().join(" ").contains("`a.3`, `a.4`"));
+    let names = ["x", "y"].map(str::to_owned).to_vec();
+    let given = Dialect { columns: names, ..Dialect::default() };
+    let table = csv_as("t.csv", "1,u\n2,v\n", &given).unwrap();
+    assert_eq!((table.rows(), table.names()), (2, &given.columns[..]));
+    let message = csv_as("t.csv", "1,u,3\n", &given).unwrap_err().to_string();
+    assert!(message.contains("line 1: 3 cells"), "{message}");
+}
+
+#[test]
+fn missing_values_have_several_spellings() {
+    let table = csv("a,b\n1,x\nNA,n/a\nnull,-\n?,\nN/A,NULL\n-,#N/A\n-5,-x\n").unwrap();
+    assert_eq!(numbers(&table, "a"), [Some(1.0), None, None, None, None, None, Some(-5.0)]);
+    assert_eq!(table.column("b").unwrap().missing(), 5);
+    let given = Dialect { missing_markers: vec!["999".to_owned()], ..Dialect::default() };
+    let table = csv_as("t.csv", "a,b\n1,-\n999,\n", &given).unwrap();
+    assert_eq!(numbers(&table, "a"), [Some(1.0), None]);
+    assert_eq!(levels(&table, "b")[0].as_deref(), Some("-"));
+}
+
+#[test]
+fn cells_that_are_no_values_are_refused_by_place() {
+    let message = |text: &str| csv(text).unwrap_err().to_string();
+    let nul = message("a,b\n1,x\n2,y\0z\n");
+    assert!(nul.contains("row 2, column `b`") && nul.contains("NUL"), "{nul}");
+    let long = message(&format!("a,b\n1,{}\n", "x".repeat(10 << 20)));
+    assert!(long.contains("row 1, column `b`") && long.contains("10485760 bytes"), "{long}");
+    let open = message("a,b\n\"1,x\n2,y\n3,z\n");
+    assert!(open.contains("line 2") && open.contains("a quote is not closed"), "{open}");
+    let endless = message(&format!("a,b\n1,\"{}\n", "x\n".repeat(34 << 20)));
+    assert!(endless.contains("line 2") && endless.contains("64 MiB"), "{endless}");
 }
 
 #[test]
@@ -164,7 +307,13 @@ fn damaged_parquet_is_no_panic() {
     let good = std::fs::read(good).unwrap();
     let read = |bytes: &[u8]| {
         let bytes = bytes::Bytes::copy_from_slice(bytes);
-        parquet::ParquetReader::new("damaged".to_owned(), bytes, &ALL)?.next_chunk(usize::MAX)
+        parquet::ParquetReader::new(
+            "damaged".to_owned(),
+            bytes,
+            &ALL,
+            Dialect::default().markers(),
+        )?
+        .next_chunk(usize::MAX)
     };
     let (mut refused, mut files) = (0, 0);
     for place in 0..good.len() {

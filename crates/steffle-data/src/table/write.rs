@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{self, TypePtr};
 
-use super::reader::FileFormat;
+use super::reader::{FileFormat, Packing};
 use super::{Categories, Column};
 use crate::Error;
 
@@ -28,8 +28,11 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// it is complete.
 pub fn write(path: &Path, columns: &[(&str, &Column)], rows: &[u32]) -> Result<(), Error> {
     let format = FileFormat::of(path)?;
+    if matches!(format, FileFormat::Delimited(_, Packing::Gzip | Packing::Zstd)) {
+        return Err(Error::Extension { path: path.to_path_buf() });
+    }
     write_atomically(path, |file| match format {
-        FileFormat::Delimited(delimiter) => write_delimited(file, delimiter, columns, rows)
+        FileFormat::Delimited(delimiter, _) => write_delimited(file, delimiter, columns, rows)
             .map_err(|source| Error::io(path, source)),
         FileFormat::Parquet => write_parquet(file, columns, rows).map_err(|error| Error::Parquet {
             origin: path.display().to_string(),

@@ -1,5 +1,6 @@
 //! From a data set's name or files to what every node of a run holds.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +25,12 @@ pub(crate) struct Loaded {
     pub(crate) validation: Option<Arc<HeldOut>>,
     /// Rows left out for missing values.
     pub(crate) dropped: usize,
+    /// Per column how many rows miss its value; never of a sensitive one.
+    pub(crate) missing: BTreeMap<String, usize>,
+    /// What was decided while files were read, one sentence each.
+    pub(crate) reading: Vec<String>,
+    /// What could not be decided.
+    pub(crate) warnings: Vec<String>,
     /// The largest number of rows about one person.
     pub(crate) largest_unit: usize,
 }
@@ -151,6 +158,9 @@ fn load_table(
         test,
         validation,
         dropped: data.dropped(),
+        missing: data.missing().clone(),
+        reading: data.table().reading().sentences(),
+        warnings: data.table().reading().warnings(),
         largest_unit: data.largest_unit(&train),
         schema,
     })
@@ -181,14 +191,27 @@ fn load_files(mut job: Job, config: &TrainConfig, origins: &Origins) -> Result<L
     job.recipe = meaning(Some(job.recipe.clone()), config, origins)?;
     let whole = !job.silos.is_empty();
     let loaded = job.load()?;
-    let steffle_data::Loaded { schema, records, attributes, test, largest_unit } = loaded;
+    let steffle_data::Loaded {
+        schema,
+        records,
+        attributes,
+        test,
+        largest_unit,
+        dropped,
+        missing,
+        reading,
+        warnings,
+    } = loaded;
     let (centralisation, holdings) = arrange(config, whole, records, attributes, origins)?;
     Ok(Loaded {
         centralisation,
         holdings,
         test: Arc::new(HeldOut::of(&test, test.rows(), &schema)?),
         validation: None,
-        dropped: test.dropped(),
+        dropped,
+        missing,
+        reading,
+        warnings,
         largest_unit,
         schema,
     })

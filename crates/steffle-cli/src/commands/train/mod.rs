@@ -110,7 +110,8 @@ impl Prepared {
         let leaves = leaves(config, schema, holdings, model.parameters());
         privacy.statement += &in_words(config.method, &leaves);
         let labels = schema.labels().len();
-        let warnings = plan.as_ref().map_or_else(Vec::new, |plan| plan.warnings(labels));
+        let mut warnings = loaded.warnings.clone();
+        warnings.extend(plan.iter().flat_map(|plan| plan.warnings(labels)));
         Ok(Self {
             model: Arc::from(model),
             plan,
@@ -124,6 +125,7 @@ impl Prepared {
                 validation: loaded.validation.as_ref().map_or(0, |held| held.records.len()),
                 test: loaded.test.records.len(),
                 dropped: loaded.dropped,
+                dropped_for: loaded.missing.clone(),
             },
             silo_rows: sizes.to_vec(),
             warnings,

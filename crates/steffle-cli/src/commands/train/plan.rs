@@ -9,7 +9,7 @@ use super::load::Loaded;
 use super::privacy::PrivacyReport;
 use super::report::RowCounts;
 use crate::config::{Method, TrainConfig};
-use crate::ui::{Output, Rows, wrap};
+use crate::ui::{Output, Rows, left_out, wrap};
 
 /// The JSON of `train --dry-run`.
 #[derive(Debug, Serialize)]
@@ -17,6 +17,8 @@ pub(crate) struct Preview<'a> {
     dry_run: bool,
     config: &'a TrainConfig,
     rows: &'a RowCounts,
+    /// What was decided while the file was read, one sentence each.
+    reading: &'a [String],
     silo_rows: &'a [usize],
     attributes_holders: usize,
     features: usize,
@@ -49,6 +51,7 @@ impl<'a> Preview<'a> {
             dry_run: true,
             config,
             rows: &prepared.rows,
+            reading: &loaded.reading,
             silo_rows: &prepared.silo_rows,
             attributes_holders: loaded.holdings.attributes_holders(),
             features: schema.layout().features,
@@ -76,18 +79,21 @@ impl<'a> Preview<'a> {
             .rounds
             .map_or_else(|| "to the optimum".to_owned(), |rounds| format!("{rounds} rounds"));
         let mut text = format!(
-            "{}\n{settings}\n{} training, {} validation and {} test rows ({} left out)\nsilos of \
+            "{}\n{settings}\n{} training, {} validation and {} test rows{}\nsilos of \
              {:?} records, {} attributes holder(s)\n{} features, {} parameters, {rounds}\n",
             output.strong("Plan (nothing was computed)"),
             rows.train,
             rows.validation,
             rows.test,
-            rows.dropped,
+            left_out(rows.dropped, &rows.dropped_for),
             self.silo_rows,
             self.attributes_holders,
             self.features,
             self.parameters,
         );
+        for sentence in self.reading {
+            text += &wrap(sentence);
+        }
         if let Some(numbers) = self.private_numbers_per_round {
             text += &format!(
                 "every attributes holder sends {numbers} numbers about the sensitive attribute \

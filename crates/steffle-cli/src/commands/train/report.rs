@@ -1,5 +1,6 @@
 //! What `train` says about a run, as JSON and as text.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -10,7 +11,7 @@ use super::one_shot::OneShotReport;
 use super::privacy::PrivacyReport;
 use crate::commands::judge::gaps_in_evidence;
 use crate::config::Method;
-use crate::ui::{Output, Rows, number, percent, wrap};
+use crate::ui::{Output, Rows, left_out, number, percent, wrap};
 
 /// The JSON of `train`. Its names are a contract for users' scripts.
 #[derive(Debug, Serialize)]
@@ -66,6 +67,9 @@ pub(crate) struct RowCounts {
     pub(crate) test: usize,
     /// Left out for missing values.
     pub(crate) dropped: usize,
+    /// Why: per column of label, features and stratum, how many rows miss its value. Never of a
+    /// sensitive column.
+    pub(crate) dropped_for: BTreeMap<String, usize>,
 }
 
 impl TrainReport {
@@ -104,12 +108,13 @@ impl TrainReport {
     fn settings_text(&self) -> String {
         let Self { data, features, parameters, silos, rows, method, model, notion, .. } = self;
         format!(
-            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows, {features} features\n\
+            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows{}, {features} features\n\
              {method}, {model} ({parameters} parameters), {notion}, lambda {}, {} rounds, seed {}, \
              {:.2} s\n",
             rows.train,
             self.centralisation,
             rows.test,
+            left_out(rows.dropped, &rows.dropped_for),
             self.lambda,
             self.rounds,
             self.seed,

@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
-use crate::table::Column;
+use crate::table::{Column, Dialect};
 
 /// A file of one column with the given values.
 fn file<T: DataType>(field: &str, values: &[T::T], levels: Option<&[i16]>) -> Vec<u8> {
@@ -38,7 +38,8 @@ fn read_as_text(bytes: Vec<u8>) -> Result<Column, Error> {
 fn read_all(bytes: Vec<u8>, text: Vec<String>) -> Result<Column, Error> {
     let all = Columns::All { text };
     let bytes = bytes::Bytes::from(bytes);
-    let mut reader = ParquetReader::new("test".to_owned(), bytes, &all)?;
+    let mut reader =
+        ParquetReader::new("test".to_owned(), bytes, &all, Dialect::default().markers())?;
     Ok(reader.next_chunk(usize::MAX)?.columns()[0].clone())
 }
 
