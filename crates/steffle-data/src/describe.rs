@@ -55,6 +55,9 @@ pub struct Meaning {
     pub dropped: usize,
     /// Per column of label, features and stratum, how many rows miss its value.
     pub dropped_for: BTreeMap<String, usize>,
+    /// Columns of names and ids that are no features, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Features after encoding.
     pub features: usize,
     /// The label column.
@@ -109,7 +112,7 @@ pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Des
     let columns = table.names().iter().zip(table.columns()).map(describe_column).collect();
     let reading = table.reading().sentences();
     let meaning = match recipe {
-        Some(recipe) => Some(describe_meaning(&Dataset::new(table, recipe.clone())?)?),
+        Some(recipe) => Some(describe_meaning(&Dataset::of_table(table, recipe.clone())?)?),
         None => None,
     };
     Ok(Description { name, rows, reading, columns, meaning })
@@ -167,6 +170,7 @@ fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
         usable_rows,
         dropped: data.dropped(),
         dropped_for: data.missing().clone(),
+        left_out: data.left_out(),
         features: summary.features(),
         label: recipe.label.clone(),
         favourable,

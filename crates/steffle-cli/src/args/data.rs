@@ -95,6 +95,11 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) drop: Vec<String>,
+    /// Columns of text that are features although nearly every row has another value, separated by
+    /// commas (or repeat the flag); others like them are left out
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) keep: Vec<String>,
     /// Columns of categories that look like numbers, separated by commas (or repeat the flag)
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -178,7 +183,7 @@ impl DataArgs {
         }
         overlay!(
             self, below;
-            path, label, sensitive, classes, favourable, drop, categorical, missing, unit,
+            path, label, sensitive, classes, favourable, drop, keep, categorical, missing, unit,
             text
         )
     }

@@ -89,11 +89,15 @@ fn description_text(description: &Description, output: Output) -> String {
         return text + "\nWith --label and --sensitive, labels and groups are described too.\n";
     };
     text += &format!(
-        "\n{} usable rows{}, {} features\n\n",
+        "\n{} usable rows, {} features\n{}\n",
         meaning.usable_rows,
+        meaning.features,
         left_out(meaning.dropped, &meaning.dropped_for),
-        meaning.features
     );
+    if !meaning.left_out.is_empty() {
+        text += &meaning.left_out.iter().map(|sentence| wrap(sentence)).collect::<String>();
+        text += "\n";
+    }
     let mut table = Rows::new(&[&format!("label ({})", meaning.label), "rows", "share"]);
     for label in &meaning.labels {
         let wanted = if label.name == meaning.favourable { " (favourable)" } else { "" };
@@ -136,7 +140,7 @@ fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Fa
     let (meaning, by) = (&args.meaning, args.cut.partition_by.as_ref());
     let known = source.recipe_for(&meaning.sensitive);
     let recipe = recipe(known, meaning, by, &NotionName::None, check)?;
-    let data = Dataset::new(source.read(&recipe)?, recipe)?;
+    let data = Dataset::of_table(source.read(&recipe)?, recipe)?;
     let rows = split(&data, 0.0, &mut stream(seed, 0, Purpose::Split, 0))?;
     let random = &mut stream(seed, 0, Purpose::Partition, 0);
     let parts = Parts { cut, heterogeneity, format };
@@ -153,13 +157,15 @@ fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Fa
         "records": all(&job.records),
         "attributes": all(&job.attributes),
         "test": placed(&job.test),
+        "left_out": data.left_out(),
         "rows": {"train": rows.train.len(), "test": rows.test.len(), "dropped": data.dropped()},
         "seed": seed,
         "heterogeneity": heterogeneity,
     });
     let files = job.silos.len() + job.records.len() + job.attributes.len() + 1;
+    let left_out: String = data.left_out().iter().map(|sentence| wrap(sentence)).collect();
     let text = format!(
-        "{} training and {} test rows in {files} files in {}\nTrain on them with: steffle train \
+        "{left_out}{} training and {} test rows in {files} files in {}\nTrain on them with: steffle train \
          --data {}\n",
         rows.train.len(),
         rows.test.len(),

@@ -44,6 +44,7 @@ pub(crate) fn recipe(
     recipe.unit = said.unit.clone().or(recipe.unit);
     recipe.partition_by = partition_by.cloned().or(recipe.partition_by);
     recipe.drop.extend_from_slice(&said.drop);
+    recipe.keep.extend_from_slice(&said.keep);
     recipe.categorical.extend_from_slice(&said.categorical);
     if let NotionName::Conditional(column) = notion {
         recipe.stratum = Some(column.clone());

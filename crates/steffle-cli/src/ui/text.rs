@@ -1,5 +1,6 @@
 //! Paragraphs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Columns of a line of text.
@@ -26,14 +27,21 @@ pub(crate) fn wrap(text: &str) -> String {
     wrapped
 }
 
-/// How many rows were left out for missing values and of which columns; nothing if none were.
+/// How many rows were left out for missing values and which columns they lack, the worst ones first,
+/// as lines; nothing if none were.
 pub(crate) fn left_out(rows: usize, missing: &BTreeMap<String, usize>) -> String {
+    const SHOWN: usize = 8;
     if rows == 0 {
         return String::new();
     }
-    let columns: Vec<String> =
-        missing.iter().map(|(name, count)| format!("`{name}`: {count}")).collect();
-    format!(", {rows} left out for missing values ({})", columns.join(", "))
+    let mut columns: Vec<(&String, &usize)> = missing.iter().collect();
+    columns.sort_by_key(|&(_, count)| Reverse(count));
+    let shown = columns.iter().take(SHOWN).map(|(name, count)| format!("`{name}`: {count}"));
+    let mut shown: Vec<String> = shown.collect();
+    if columns.len() > SHOWN {
+        shown.push(format!("and {} more columns", columns.len() - SHOWN));
+    }
+    wrap(&format!("{rows} rows left out for missing values ({})", shown.join(", ")))
 }
 
 /// Text without control characters that names and cells could smuggle into a terminal, nor

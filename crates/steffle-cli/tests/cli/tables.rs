@@ -75,9 +75,9 @@ fn compressed_headless_and_latin_1_files() {
 #[test]
 fn what_has_two_readings_is_not_guessed() {
     let place = Place::new("tables-ambiguous");
-    let rows: String =
-        (0..60).map(|i| format!("1,{:03};{};{}\n", 100 + i, i % 2, i % 3 % 2)).collect();
-    place.write("pay.csv", format!("pay;hired;sex\n{rows}"));
+    let rows: Vec<String> =
+        (0..60).map(|i| format!("1,{:03};{i};{};{}\n", 100 + i, i % 2, i % 3 % 2)).collect();
+    place.write("pay.csv", format!("pay;age;hired;sex\n{}", rows.concat()));
     let said = describe(&place, &["pay.csv"]).stdout;
     assert!(said.contains("`pay` is read as text") && said.contains("--decimal"), "{said}");
     let plan = |rest: &[&str]| {
@@ -85,7 +85,7 @@ fn what_has_two_readings_is_not_guessed() {
         place.json(&[&flags[..], &["--label", "hired", "--sensitive", "sex"], rest].concat())
     };
     assert!(plan(&[])["warnings"].to_string().contains("--decimal comma"));
-    assert_eq!(plan(&["--decimal", "comma"])["features"], 1);
+    assert_eq!(plan(&["--decimal", "comma"])["features"], 2);
 }
 
 #[test]
@@ -117,7 +117,10 @@ fn rows_left_out_are_counted_by_column_but_never_by_a_sensitive_one() {
     assert_eq!(plan["rows"]["dropped"], expected);
     assert_eq!(plan["rows"]["dropped_for"], serde_json::json!({"town": expected}));
     let said = place.run(&flags).stdout;
-    assert!(said.contains(&format!("{expected} left out")) && said.contains("`town`"), "{said}");
+    assert!(
+        said.contains(&format!("{expected} rows left out")) && said.contains("`town`"),
+        "{said}"
+    );
     // Whatever stands in the sensitive column, the plan is the same to the byte.
     for odd in ["-", "", "null", "1,234", "\u{1}", "zebra"] {
         place.write("t.csv", marked(&gone, 3, ",a,", &format!(",\"{odd}\",")));
@@ -191,4 +194,32 @@ fn odd_cells_and_names_get_a_message_about_themselves() {
     assert!(said.contains("\\u{1b}[2J") && !said.contains('\x1b'), "{said:?}");
     let refused = describe(&place, &["t.csv", "--label", "a", "--sensitive", "c"]).stderr;
     assert!(refused.contains("\\u{1b}[2J") && !refused.contains('\x1b'), "{refused:?}");
+}
+
+#[test]
+fn names_and_ids_are_left_out_with_a_word() {
+    let place = Place::new("tables-ids");
+    let people = pairs(0..200);
+    let named = people.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{line},name\n"),
+        at => format!("{line},person {at}\n"),
+    });
+    place.write("t.csv", named.collect::<String>());
+    let plan = |rest: &[&str]| {
+        let flags = ["train", "--dry-run", "--data", "t.csv"];
+        place.json(&[&flags[..], &MEANING, &CLASSES, rest].concat())
+    };
+    let usual = plan(&[]);
+    assert_eq!(usual["features"], 6);
+    assert!(usual["warnings"].to_string().contains("--keep name"), "{usual}");
+    assert_eq!(plan(&["--keep", "name"])["features"], 206);
+    let said = describe(&place, &[&["t.csv"], &MEANING[..]].concat()).stdout;
+    assert!(said.contains("column `name` is left out"), "{said}");
+    let out = ["data", "partition", "t.csv", "--out", "parts"];
+    place.json(&[&out[..], &MEANING].concat());
+    assert!(!place.read("parts/silo-1.csv").contains("person"));
+    let job = ["train", "--data", "parts/job.toml", "--rounds", "2", "--out", "run"];
+    assert_eq!(place.json(&[&job[..], &CLASSES].concat())["features"], 6);
+    assert_eq!(place.run(&["predict", "run", "t.csv"]).status, 0);
+    assert_eq!(place.run(&["evaluate", "run", "t.csv"]).status, 0);
 }

@@ -36,6 +36,7 @@ pub struct Dataset {
     units: Option<Vec<u32>>,
     rows: Vec<u32>,
     missing: BTreeMap<String, usize>,
+    left_out: Vec<String>,
     names: OnceLock<Summary>,
 }
 
@@ -43,6 +44,21 @@ impl Dataset {
     /// Applies a recipe; refuses unknown columns, clashing roles and a table without usable rows.
     pub fn new(table: Table, recipe: Recipe) -> Result<Self, Error> {
         Self::bind(table, recipe, true)
+    }
+
+    /// The same for a table of its own, whose columns of names and ids are left out: text with at
+    /// least 50 different values, and half as many as there are values, unless the recipe keeps it
+    /// or calls it categorical. Such a column has a feature per row and says nothing about others.
+    ///
+    /// Not for files of silos: each would decide for itself.
+    pub fn of_table(table: Table, mut recipe: Recipe) -> Result<Self, Error> {
+        // A record id is no feature, also where it is found by its name.
+        if recipe.record_id.is_none() && table.position("record_id").is_some() {
+            recipe.record_id = Some("record_id".to_owned());
+        }
+        let left_out = roles::near_unique(&table, &recipe);
+        recipe.drop.extend(left_out.iter().cloned());
+        Ok(Self { left_out, ..Self::new(table, recipe)? })
     }
 
     /// The same for a table of the records division, which must not hold a sensitive column.
@@ -124,6 +140,7 @@ impl Dataset {
             units,
             rows,
             missing,
+            left_out: Vec::new(),
             names: OnceLock::new(),
         })
     }
@@ -142,6 +159,17 @@ impl Dataset {
     /// Sensitive columns are never among them.
     pub fn missing(&self) -> &BTreeMap<String, usize> {
         &self.missing
+    }
+
+    /// Columns of names and ids that are no features, one sentence each.
+    pub fn left_out(&self) -> Vec<String> {
+        let sentence = |name: &String| {
+            format!(
+                "column `{name}` is left out: nearly every row has another word in it, as names and \
+                 ids do; insist with --keep {name}"
+            )
+        };
+        self.left_out.iter().map(sentence).collect()
     }
 
     /// The columns, after renaming.

@@ -223,3 +223,36 @@ fn evaluation_reads_only_what_the_schema_needs() {
         Err(Error::UnknownColumn { column, .. }) if column == "age"
     ));
 }
+
+/// Text with another value in nearly every row is no feature of a table, unless somebody insists.
+#[test]
+fn names_and_ids_are_left_out_of_tables() {
+    let text = |levels: usize| {
+        let codes = (0..120).map(|row| row % levels as u32).collect();
+        let levels = (0..levels).map(|level| format!("level {level}")).collect();
+        Column::Text(Categories { codes, levels })
+    };
+    let table = || {
+        let columns = [("id", 120), ("half", 60), ("town", 49), ("many", 59), ("s", 120), ("y", 2)];
+        let columns = columns.map(|(name, levels)| (name.to_owned(), text(levels)));
+        Table::new("test", columns.into()).unwrap()
+    };
+    let features = |data: &Dataset| -> Vec<String> {
+        data.categorical().map(|(name, _)| name.to_owned()).collect()
+    };
+    let recipe = Recipe::new("y", &["s"]);
+    let data = Dataset::of_table(table(), recipe.clone()).unwrap();
+    assert_eq!(features(&data), ["town", "many"], "the sensitive column is no matter here");
+    let said = data.left_out();
+    assert!(
+        said.len() == 2 && said[0].contains("`id`") && said[0].contains("--keep id"),
+        "{said:?}"
+    );
+    let keep = Recipe { keep: vec!["id".to_owned()], ..recipe.clone() };
+    assert_eq!(features(&Dataset::of_table(table(), keep).unwrap()), ["id", "town", "many"]);
+    let categorical = Recipe { categorical: vec!["half".to_owned()], ..recipe.clone() };
+    let data = Dataset::of_table(table(), categorical).unwrap();
+    assert_eq!(features(&data), ["half", "town", "many"]);
+    // Silos cannot decide this each for itself.
+    assert_eq!(features(&Dataset::new(table(), recipe).unwrap()).len(), 4);
+}

@@ -205,6 +205,7 @@ impl Writer<'_> {
         recipe.record_id.get_or_insert_with(|| RECORD_ID.to_owned());
         recipe.threshold = None;
         recipe.merges.clear();
+        recipe.keep.clear();
         recipe.dialect =
             Dialect { missing_markers: recipe.dialect.missing_markers, ..Dialect::default() };
         recipe.drop.retain(|name| self.is_used(name));

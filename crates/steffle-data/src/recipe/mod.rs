@@ -58,6 +58,10 @@ pub struct Recipe {
     /// Columns that are not features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
+    /// Columns of text that are features although nearly every row has another value
+    /// ([`Dataset::of_table`](crate::Dataset::of_table)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<String>,
     /// Columns that are categories although they look like numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,

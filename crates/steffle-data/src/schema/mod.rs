@@ -238,6 +238,7 @@ impl Schema {
         let is_read = |name: &String| read.iter().any(|(known, _)| known == name);
         // A stratum that is not a feature stays in `drop`, or it would become one.
         recipe.drop.retain(is_read);
+        recipe.keep.clear();
         recipe.merges.retain(|name, _| is_read(name));
         recipe
     }

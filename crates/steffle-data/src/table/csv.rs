@@ -158,9 +158,9 @@ impl Lines {
         }
         let line = self.line();
         let (expected, found) = (self.names.len() as u64, self.record.len() as u64);
-        let last = self.record.iter().last().unwrap_or_default();
+        let last = self.record.iter().next_back().unwrap_or_default();
         if found < expected && last.contains(&b'\n') {
-            let breaks = last.iter().filter(|&&byte| byte == b'\n').count();
+            let breaks = last.split(|&byte| byte == b'\n').count() - 1;
             let message = format!(
                 "a quoted cell goes on for {breaks} more lines and the line then has {found} cells \
                  where {expected} are expected; a quote is not closed"

@@ -138,7 +138,7 @@ fn strip(cell: &str) -> Option<(bool, &str)> {
     let blank = |c: char| c == '\u{a0}' || c == '\u{202f}' || c.is_whitespace();
     let (mut body, mut sign, mut money) = (cell.trim_matches(blank), None, false);
     loop {
-        let Some(first) = body.chars().next() else { return None };
+        let first = body.chars().next()?;
         match first {
             '+' | '-' if sign.is_none() => sign = Some(first),
             first if CURRENCIES.contains(&first) && !money => money = true,

@@ -160,7 +160,7 @@ fn load_table(
         dropped: data.dropped(),
         missing: data.missing().clone(),
         reading: data.table().reading().sentences(),
-        warnings: data.table().reading().warnings(),
+        warnings: [data.table().reading().warnings(), data.left_out()].concat(),
         largest_unit: data.largest_unit(&train),
         schema,
     })

@@ -79,7 +79,7 @@ impl<'a> Preview<'a> {
             .rounds
             .map_or_else(|| "to the optimum".to_owned(), |rounds| format!("{rounds} rounds"));
         let mut text = format!(
-            "{}\n{settings}\n{} training, {} validation and {} test rows{}\nsilos of \
+            "{}\n{settings}\n{} training, {} validation and {} test rows\n{}silos of \
              {:?} records, {} attributes holder(s)\n{} features, {} parameters, {rounds}\n",
             output.strong("Plan (nothing was computed)"),
             rows.train,

@@ -108,8 +108,8 @@ impl TrainReport {
     fn settings_text(&self) -> String {
         let Self { data, features, parameters, silos, rows, method, model, notion, .. } = self;
         format!(
-            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows{}, {features} features\n\
-             {method}, {model} ({parameters} parameters), {notion}, lambda {}, {} rounds, seed {}, \
+            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows, {features} features\n\
+             {}{method}, {model} ({parameters} parameters), {notion}, lambda {}, {} rounds, seed {}, \
              {:.2} s\n",
             rows.train,
             self.centralisation,

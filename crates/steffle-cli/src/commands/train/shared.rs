@@ -50,7 +50,7 @@ impl Shared {
         if let Some(data) = tables.get(&key) {
             return Ok(data.clone());
         }
-        let data = Arc::new(Dataset::new(source.read(&recipe)?, recipe)?);
+        let data = Arc::new(Dataset::of_table(source.read(&recipe)?, recipe)?);
         tables.insert(key, data.clone());
         Ok(data)
     }
