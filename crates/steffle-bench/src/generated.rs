@@ -126,7 +126,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let after = federation.estimate_gap_after(&release, &public.theta, &fair.theta)?;
 
     // As if on other stores: the budget of these is spent.
-    federation.set_ledgers(MemoryLedger::default);
+    federation.set_ledgers(MemoryLedger::default)?;
     let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
     let settings = Settings {
         lambda: LAMBDA,

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 pub use steffle_privacy::ledger::MemoryLedger;
 
 use steffle_privacy::ledger::{
-    Accounts, CheckedOffer, Claim, Ledger, Offer, Receipt, Statement, statement,
+    Accounts, CheckedOffer, Claim, Ledger, Offer, Receipt, Refusal, Statement, statement,
 };
 use steffle_privacy::{Mu, PrivacyError};
 
@@ -248,16 +248,7 @@ impl Federation {
 
     /// Ends the run: what it never reserved goes back to the stores' budgets.
     pub fn close(&mut self) -> Result<(), DriverError> {
-        let mut refused = Ok(());
-        let mut at = 0;
-        self.each_attributes(0, |node, _| {
-            if let (Err(error), true) = (node.close(), refused.is_ok()) {
-                let source = AttributesDivisionError::from(error).into();
-                refused = Err(DriverError::Silo { silo: at, source });
-            }
-            at += 1;
-        });
-        refused
+        self.each_division(0, |node, _| node.close())
     }
 
     /// What every store released in the run that is open.
@@ -276,8 +267,11 @@ impl Federation {
     }
 
     /// Keeps the budget of every store in a ledger of its own.
-    pub fn set_ledgers<L: Ledger + 'static>(&mut self, mut ledger: impl FnMut() -> L) {
-        self.each_attributes(0, |node, _| node.set_ledger(Box::new(ledger())));
+    pub fn set_ledgers<L: Ledger + 'static>(
+        &mut self,
+        mut ledger: impl FnMut() -> L,
+    ) -> Result<(), DriverError> {
+        self.each_division(0, |node, _| node.set_ledger(Box::new(ledger())))
     }
 
     /// Whether the run that is open claims something: requests then have names.
@@ -286,9 +280,9 @@ impl Federation {
     }
 
     /// Changes the terms and keeps the budgets.
-    pub fn change_terms(&mut self, terms: impl Fn(usize) -> Terms) {
+    pub fn change_terms(&mut self, terms: impl Fn(usize) -> Terms) -> Result<(), DriverError> {
         let all = self.sizes.iter().sum();
-        self.each_attributes(all, |node, records| node.change_terms(terms(records)));
+        self.each_division(all, |node, records| node.change_terms(terms(records)))
     }
 
     /// Lets every records division choose row caps and, where both divisions are under one roof,
@@ -317,6 +311,23 @@ impl Federation {
             }
         });
         spent
+    }
+
+    /// The same for what may be refused: the first refusal, after all were asked.
+    fn each_division(
+        &mut self,
+        all: usize,
+        mut with: impl FnMut(&mut AttributesDivision, usize) -> Result<(), Refusal>,
+    ) -> Result<(), DriverError> {
+        let (mut refused, mut silo) = (Ok(()), 0);
+        self.each_attributes(all, |node, records| {
+            if let (Err(error), true) = (with(node, records), refused.is_ok()) {
+                let source = AttributesDivisionError::from(error).into();
+                refused = Err(DriverError::Silo { silo, source });
+            }
+            silo += 1;
+        });
+        refused
     }
 
     fn each_attributes(

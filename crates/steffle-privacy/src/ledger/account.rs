@@ -44,7 +44,7 @@ pub(super) enum Account {
 }
 
 impl Account {
-    /// For the share of an offer. Refuses no blocks at all.
+    /// For the share of an offer. Refuses no account at all: a charge to all of none is free.
     pub(super) fn new(offer: &CheckedOffer, accounts: Accounts) -> Result<Self, Refusal> {
         let made_for = (offer.offer().epsilon, offer.offer().delta);
         Ok(match offer.share() {
@@ -52,7 +52,7 @@ impl Account {
             Share::Gaussian { squared } => {
                 let count = match accounts {
                     Accounts::One => 1,
-                    Accounts::Blocks(0) => return Err(Refusal::Kind),
+                    Accounts::Blocks(0) | Accounts::Units(0) => return Err(Refusal::Kind),
                     Accounts::Blocks(count) | Accounts::Units(count) => count,
                 };
                 let spent = vec![0.0; count as usize];

@@ -135,7 +135,7 @@ fn noise_shape_and_scale_do_not_tell_what_is_held() {
         let mut holder = holder(&ids, &classes);
         let request = Request::default();
         let plain = holder.answer(&question, &handovers, request, &mut noise()).unwrap();
-        holder.change_terms(Terms::OfMean(scale.clone()));
+        holder.change_terms(Terms::OfMean(scale.clone())).unwrap();
         let noisy = holder.answer(&question, &handovers, request, &mut noise()).unwrap();
         assert_eq!(noisy.noise_kind(), Some(NoiseKind::Simulation));
         let flat = |sums: &crate::protocol::PrivateSums| -> Vec<f64> {

@@ -12,8 +12,13 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::randomness::{ChaCha8Rng, Purpose, stream};
 
-/// A source of Gaussian noise. Both sources run the same code on other bits.
-pub trait NoiseSource: Send {
+/// Whoever could write a source of their own could call zeros secret noise.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A source of Gaussian noise. Both sources run the same code on other bits, and there are no others.
+pub trait NoiseSource: sealed::Sealed + Send {
     /// What the source is.
     fn kind(&self) -> NoiseKind;
 
@@ -49,6 +54,10 @@ impl SimulatedNoise {
         Self(stream(seed, node, Purpose::Noise, round))
     }
 }
+
+impl sealed::Sealed for SimulatedNoise {}
+impl sealed::Sealed for SecureNoise {}
+impl sealed::Sealed for NodeNoise {}
 
 impl NoiseSource for SimulatedNoise {
     fn kind(&self) -> NoiseKind {

@@ -78,7 +78,7 @@ impl Decode for FeatureRows {
         let ids = reader.list(u64::from_le_bytes)?;
         let cells = reader.u16()?;
         let cell_of = reader.list(u16::from_le_bytes)?;
-        let rows = read_rows(reader)?;
+        let rows = read_rows(reader, ids.len())?;
         let agreed = match reader.u8()? {
             0 => None,
             1 => Some(Agreed::decode(reader)?),

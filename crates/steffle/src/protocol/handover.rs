@@ -138,6 +138,14 @@ impl Handover {
         if !self.caps.iter().all(|cap| (0.0..=1.0).contains(cap)) {
             return shape("a cap is outside 0 to 1");
         }
+        // Sizes are below 2^40, and a model has far fewer parameters than numbers can count.
+        let sized = |block: &Block| {
+            let parameters = (block.inputs + 1).checked_mul(block.outputs);
+            block.outputs > 0 && parameters.is_some_and(|parameters| parameters < 1 << 40)
+        };
+        if !self.blocks.iter().all(sized) {
+            return shape("a layer has no outputs, or more parameters than there can be");
+        }
         if count == 0 {
             return Ok(());
         }
@@ -208,7 +216,7 @@ impl Decode for Handover {
         for _ in 1..layers {
             hidden.push(reader.f64s()?);
         }
-        let rows = read_rows(reader)?;
+        let rows = read_rows(reader, ids.len())?;
         let handover = Self { ids, cells, scores, caps, blocks, slopes, rows, hidden };
         handover.check()?;
         Ok(handover)
@@ -226,11 +234,15 @@ pub(super) fn write_rows(rows: &Rows, writer: &mut Writer) {
     writer.list(&codes, u32::to_le_bytes);
 }
 
-/// What [`write_rows`] wrote.
-pub(super) fn read_rows(reader: &mut Reader<'_>) -> Result<Rows, CodecError> {
+/// What [`write_rows`] wrote; refuses another number of rows than expected, before there is room for
+/// them: rows without numbers and levels take no bytes, so that any number could be claimed.
+pub(super) fn read_rows(reader: &mut Reader<'_>, expected: usize) -> Result<Rows, CodecError> {
     let (numeric, categorical) = (size(reader)?, size(reader)?);
     let layout = Layout { numeric, categorical, features: size(reader)? };
     let len = size(reader)?;
+    if len != expected {
+        return Err(CodecError::Shape(format!("{len} rows for {expected} ids")));
+    }
     let (numeric, codes) = (reader.list(f32::from_le_bytes)?, reader.list(u32::from_le_bytes)?);
     Rows::new(layout, len, numeric, codes).map_err(|error| CodecError::Shape(error.to_string()))
 }

@@ -200,3 +200,22 @@ proptest! {
         }
     }
 }
+
+/// Rows without numbers and levels take no bytes: as many as one likes could be claimed, and a layer
+/// without outputs divides by nothing.
+#[test]
+fn a_short_message_does_not_claim_much() {
+    let layout = Layout { numeric: 0, categorical: 0, features: 0 };
+    let blocks = [Block { offset: 0, inputs: 0, outputs: 1 }];
+    let honest = seal(&ENVELOPE, &Handover::empty(&blocks, layout));
+    assert!(read::<Handover>(&honest).is_ok());
+    // The number of rows stands before the two empty lists of numbers and codes.
+    let at = honest.len() - 24;
+    let mut many = honest;
+    many[at..at + 8].copy_from_slice(&(1_u64 << 39).to_le_bytes());
+    let refused = read::<Handover>(&many).unwrap_err().to_string();
+    assert!(refused.contains("549755813888 rows for 0 ids"), "{refused}");
+    let none = [Block { offset: 0, inputs: 0, outputs: 0 }];
+    let refused = read::<Handover>(&seal(&ENVELOPE, &Handover::empty(&none, layout))).unwrap_err();
+    assert!(refused.to_string().contains("no outputs"), "{refused}");
+}

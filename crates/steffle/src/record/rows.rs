@@ -65,6 +65,14 @@ pub enum RowsError {
         /// The layout they should have.
         layout: Layout,
     },
+    /// A layout that is none: a number would lie on the bias, or a level have no code.
+    #[error(
+        "{layout:?} is no layout: at most as many numbers as features, and fewer than 2^32 - 2 of them"
+    )]
+    Layout {
+        /// The layout given.
+        layout: Layout,
+    },
     /// A number is NaN or infinite.
     #[error("row {row}, numeric column {column} is not a finite number")]
     NotFinite {
@@ -117,6 +125,10 @@ impl Rows {
         mut numeric: Vec<f32>,
         codes: Vec<u32>,
     ) -> Result<Self, RowsError> {
+        // A number beyond the features would be added to the bias: one coordinate, priced as two.
+        if layout.numeric > layout.features || layout.features >= u32::MAX as usize - 1 {
+            return Err(RowsError::Layout { layout });
+        }
         if Some(numeric.len()) != len.checked_mul(layout.numeric)
             || Some(codes.len()) != len.checked_mul(layout.categorical)
         {

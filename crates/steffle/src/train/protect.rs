@@ -122,6 +122,8 @@ impl Protected {
     /// Terms and accounts of a division. One that holds `units` units beside their records may give
     /// each its own account; one that is asked by id knows no fixed list of them.
     pub(super) fn terms_for(&self, units: Option<usize>) -> (Terms, Accounts) {
+        // A store without a unit has nothing to keep an account of.
+        let units = units.filter(|&units| units > 0);
         match (&self.terms, units.zip(self.by_record), self.blocks) {
             (Terms::Exact(share), Some((units, more)), _) => {
                 let round = share.round * more;

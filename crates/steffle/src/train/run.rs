@@ -162,7 +162,7 @@ pub fn train(
             let problem = SteffleProblem::new(objective, settings.lambda, form, set);
             let plain = DescentAscent::new(problem, start, settings.rates, rounds, &census);
             if let Mode::Paper(paper) = mode {
-                theorem = Some(set_noise(federation, &paper, plain.problem(), rounds));
+                theorem = Some(set_noise(federation, &paper, plain.problem(), rounds)?);
             }
             Box::new(plain)
         }
@@ -217,7 +217,7 @@ fn set_noise(
     paper: &Paper,
     problem: &SteffleProblem,
     rounds: u32,
-) -> Theorem {
+) -> Result<Theorem, DriverError> {
     let rho = problem.weights().iter().map(ClassWeights::smallest).fold(1.0, f64::min);
     let table = |dual: f64| -> Vec<Vec<f64>> {
         let row = |p: &f64| dual * p.sqrt() / 2.0;
@@ -235,8 +235,8 @@ fn set_noise(
     federation.change_terms(|records| {
         let (dual, theta) = sigmas(records);
         Terms::OfMean(NoiseScale { theta, table: table(dual) })
-    });
+    })?;
     let silo_records = federation.sizes().iter().copied().min().unwrap_or(0);
     let (sigma_dual, sigma_theta) = sigmas(silo_records);
-    Theorem { rho, silo_records, sigma_dual, sigma_theta }
+    Ok(Theorem { rho, silo_records, sigma_dual, sigma_theta })
 }

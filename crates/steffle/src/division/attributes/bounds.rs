@@ -29,6 +29,9 @@ const COMBINATION: f64 = 1_099_511_627_776.0;
 /// a row's own number type holds.
 const INPUT: f32 = 4096.0;
 
+/// Most numbers in a reply's tables, and in its theta messages.
+const NUMBERS: usize = 1 << 26;
+
 /// Most numbers and levels in a row.
 const ROW: usize = 1 << 16;
 
@@ -39,7 +42,13 @@ pub(super) fn check(
     classes: usize,
 ) -> Result<(), PriceError> {
     let columns = question.columns();
-    let wide = blocks.iter().any(|block| block.outputs > WIDTH) || columns > WIDTH;
+    let width = |block: &Block| (1..=WIDTH).contains(&block.outputs);
+    let wide = !blocks.iter().all(width) || columns > WIDTH;
+    let parameters: usize = blocks.iter().map(Block::parameters).sum();
+    let most = parameters.max(classes * columns).saturating_mul(question.cells.len());
+    if most > NUMBERS {
+        return Err(PriceError::Bound("more than 2^26 numbers in its answer"));
+    }
     if !(2..=CLASSES).contains(&classes) || blocks.len() > LAYERS || wide {
         return Err(PriceError::Bound("more classes, labels, layers or units of a layer"));
     }

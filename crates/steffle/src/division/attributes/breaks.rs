@@ -1,7 +1,8 @@
-//! Ways in which `s` was once read off real replies, one test each. All of them failed before the
-//! integers that are summed were the ones that are priced.
+//! Ways in which `s` was once read off real replies, or in which a promise could have been made too
+//! cheaply, one test each.
 
-use steffle_privacy::ledger::{Accounts, Charge, Claim};
+use steffle_privacy::ledger::{Accounts, Charge, Claim, MemoryLedger, NoiseKind, Offer, Refusal};
+use steffle_privacy::{Event, Neighbours};
 
 use super::fixture::{
     Case, EXACT, Exact, Silence, in_units_of_noise, offer, request, squared_distance,
@@ -15,7 +16,7 @@ use crate::fairness::Notion;
 use crate::linear::{Features, Symmetric, Whitening, WhiteningError};
 use crate::one_shot::{Capped, OneShotError, mean_gram};
 use crate::protocol::{Batch, Question};
-use crate::record::{Layout, Rows};
+use crate::record::{Layout, Rows, RowsError};
 
 /// The largest squared move of the victim's class over the price, or why there is none.
 fn ratio(case: &Case, question: &Question, victim: u32) -> Result<f64, SiloError> {
@@ -229,4 +230,82 @@ fn a_unit_announced_in_halves_is_in_one_block() {
     silo.attributes().open(&case.offer(), EXACT, Accounts::Blocks(2)).unwrap();
     let price = silo.price(&case.question(), 1, request(1)).unwrap();
     assert!(matches!(price.charge(), Charge::Block { of: 2, .. }), "{:?}", price.charge());
+}
+
+/// A number beyond the features lay on the bias: one coordinate moved by x + 1, priced as two of x
+/// and 1. Moved 1.41 times its price.
+#[test]
+fn a_layout_with_a_number_on_the_bias_is_refused() {
+    let layout = Layout { numeric: 3, categorical: 0, features: 2 };
+    let refused = Rows::new(layout, 1, vec![0.0, 0.0, 1.0], vec![]).unwrap_err();
+    assert_eq!(refused, RowsError::Layout { layout });
+    let wrapping = Layout { numeric: 0, categorical: 1, features: u32::MAX as usize };
+    assert!(Rows::new(wrapping, 1, vec![], vec![0]).is_err());
+}
+
+/// With three classes the curve for +a and -a promises too much, and a coin that is not the plan's
+/// amplifies nothing.
+#[test]
+fn a_sampled_grant_is_for_its_own_coin_and_curve() {
+    let case = Case { classes: 3, terms: Case::poisson(), ..Case::base() };
+    let Claim::Sampled(event) = case.offer().offer().claim else { panic!() };
+    let centred = Event { neighbours: Neighbours::ReplaceCentred, ..event };
+    let mut silo = case.silo(case.division(), &[0, 1, 2, 0, 1]);
+    let attributes = silo.attributes();
+    let other = offer(Claim::Sampled(centred), 60.0, 1e-6);
+    let refused = |result: Result<(), Refusal>| assert_eq!(result, Err(Refusal::Kind));
+    refused(attributes.open(&other, Case::poisson(), Accounts::One));
+    refused(attributes.open(&case.offer(), Terms::Open, Accounts::One));
+    attributes.open(&case.offer(), Case::poisson(), Accounts::One).unwrap();
+    refused(attributes.change_terms(Case::poisson()));
+    refused(attributes.change_terms(Terms::Open));
+    // Neither does a grant that claims nothing become one that does.
+    attributes.open(&offer(Claim::Nothing, 0.0, 0.0), Terms::Open, Accounts::One).unwrap();
+    refused(attributes.change_terms(EXACT));
+    attributes.change_terms(Terms::Open).unwrap();
+}
+
+/// No account, or accounts of fewer units than there are, pay for nobody.
+#[test]
+fn accounts_are_of_all_units_of_the_store() {
+    let case = Case::base();
+    let mut silo = case.silo(case.division(), &[0, 1, 1, 0, 1]);
+    for wrong in [0, 4, 6] {
+        let refused = silo.attributes().open(&case.offer(), EXACT, Accounts::Units(wrong));
+        assert_eq!(refused, Err(Refusal::Kind), "{wrong}");
+    }
+    silo.attributes().open(&case.offer(), EXACT, Accounts::Units(5)).unwrap();
+}
+
+/// A store that is asked by id was asked by position, and its units were forgotten.
+#[test]
+fn a_store_that_is_asked_by_id_is_not_asked_by_position() {
+    let rows = Case { records: 8, ..Case::base() }.rows();
+    let capped = Capped::new(Features::whole(&rows), None).unwrap();
+    let ids: Vec<u64> = (0..8).collect();
+    let attributes = Attributes::new(ids.clone(), Sensitive::new(vec![1; 8]), 2).unwrap();
+    let units = UnitList::index(ids.iter().map(|&id| (id, 0)));
+    let mut holder = AttributesDivision::by_id(attributes, units);
+    let share = Share { round: 0.1, table: 0.0 };
+    holder.open(&offer(Claim::Gaussian, 8.0, 1e-6), Terms::Exact(share), Accounts::One).unwrap();
+    let positions: Vec<u32> = (0..8).collect();
+    let asked = [(&capped, Who::Positions(&positions))];
+    let refused = holder.release_features(&asked, request(1), &mut Silence::new()).unwrap_err();
+    assert!(refused.to_string().contains("by id"), "{refused}");
+}
+
+/// Another ledger would forget what a private run has spent.
+#[test]
+fn a_store_with_a_private_run_keeps_its_ledger() {
+    let case = Case::base();
+    let mut silo = case.silo(case.division(), &[0, 1, 1, 0, 1]);
+    case.open(silo.attributes(), &case.offer());
+    silo.attributes().set_ledger(Box::new(MemoryLedger::default())).unwrap();
+    let name = || "test".to_owned();
+    let (method, mode, notion, noise) = (name(), name(), name(), NoiseKind::Secure);
+    let (rounds, epsilon, delta, claim) = (10, 60.0, 1e-6, Claim::Gaussian);
+    let offer = Offer { method, mode, notion, rounds, epsilon, delta, claim, noise };
+    case.open(silo.attributes(), &offer.check().unwrap());
+    let refused = silo.attributes().set_ledger(Box::new(MemoryLedger::default()));
+    assert_eq!(refused, Err(Refusal::Revealed { already: false }));
 }

@@ -3,7 +3,7 @@
 use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
 };
-use steffle_privacy::{Mu, Sampling};
+use steffle_privacy::{Mu, Neighbours, Sampling};
 
 use super::bounds;
 use super::door::{Price, Released, Request, Store, Unreleased};
@@ -150,9 +150,10 @@ impl AttributesDivision {
         Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open })
     }
 
-    /// Keeps its budget in another ledger; grants of the old one end.
-    pub fn set_ledger(&mut self, ledger: Box<dyn Ledger>) {
-        self.store.set_ledger(ledger);
+    /// Keeps its budget in another ledger; grants of the old one end. Refused once a private run was
+    /// accepted: what it spent would be forgotten.
+    pub fn set_ledger(&mut self, ledger: Box<dyn Ledger>) -> Result<(), Refusal> {
+        self.store.set_ledger(ledger)
     }
 
     /// Accepts an offer, if its ledger and policy do, and grants the run its share; a grant before
@@ -164,17 +165,29 @@ impl AttributesDivision {
         terms: Terms,
         accounts: Accounts,
     ) -> Result<(), Refusal> {
-        if let (Claim::Sampled(event), Terms::Poisson { sampler, noise_multiplier, .. }) =
-            (&offer.offer().claim, &terms)
-            && (event.sampling != Sampling::Poisson(sampler.0)
-                || event.noise_multiplier != *noise_multiplier)
-        {
+        if let Claim::Sampled(event) = &offer.offer().claim {
+            // Two classes add +a and -a; more need the curve for any pair of contributions.
+            let curve = self.classes() == 2 || event.neighbours == Neighbours::Replace;
             // The coin that is tossed has to be the one that is accounted for.
+            let coin = match &terms {
+                Terms::Poisson { sampler, noise_multiplier, .. } => {
+                    event.sampling == Sampling::Poisson(sampler.0)
+                        && event.noise_multiplier == *noise_multiplier
+                }
+                _ => false,
+            };
+            if !(curve && coin) {
+                return Err(Refusal::Kind);
+            }
+        }
+        // Accounts are of the store's own units, all of them.
+        if matches!(accounts, Accounts::Units(count) if count as usize != self.store.units().count())
+        {
             return Err(Refusal::Kind);
         }
         self.close()?;
         let grant = self.store.ledger().open(offer, accounts)?;
-        self.store.set_grant(Some(grant));
+        self.store.set_grant(grant, offer);
         self.terms = terms;
         Ok(())
     }
@@ -183,14 +196,19 @@ impl AttributesDivision {
     pub fn close(&mut self) -> Result<(), Refusal> {
         if let Some(grant) = self.store.grant() {
             self.store.ledger().close(grant)?;
-            self.store.set_grant(None);
+            self.store.end_grant();
         }
         Ok(())
     }
 
-    /// Changes the terms within a grant.
-    pub fn change_terms(&mut self, terms: Terms) {
+    /// Changes the terms within a grant that claims nothing, to others that claim nothing: all that
+    /// is claimed was checked when the grant was opened.
+    pub fn change_terms(&mut self, terms: Terms) -> Result<(), Refusal> {
+        if self.measures() || !matches!(terms, Terms::Open | Terms::OfMean(_)) {
+            return Err(Refusal::Kind);
+        }
         self.terms = terms;
+        Ok(())
     }
 
     /// The terms.
@@ -329,7 +347,7 @@ impl AttributesDivision {
         measured: &Measured,
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
-        let units = self.store.units().of_positions().to_owned();
+        let units = self.store.units().of_positions()?.to_owned();
         self.price(question, asked, measured, &units, about)
     }
 

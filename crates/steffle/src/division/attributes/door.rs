@@ -15,7 +15,8 @@ use std::marker::PhantomData;
 
 use sha2::{Digest as _, Sha256};
 use steffle_privacy::ledger::{
-    Charge, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind, Receipt, Refusal, Ticket,
+    Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind, Receipt,
+    Refusal, Ticket,
 };
 
 use super::store::{Attributes, MISSING_CLASS};
@@ -238,6 +239,8 @@ pub struct Store {
     units: UnitList,
     ledger: Box<dyn Ledger>,
     grant: Option<GrantId>,
+    /// Whether a run with secret noise was promised something.
+    promised: bool,
 }
 
 impl Store {
@@ -247,12 +250,16 @@ impl Store {
         let positions = attributes.ids().iter().zip(0..).map(|(&id, at)| (id, at));
         let positions = if by_id { positions.collect() } else { HashMap::new() };
         let ledger = Box::new(MemoryLedger::default());
-        Self { attributes, positions, units, ledger, grant: None }
+        Self { attributes, positions, units, ledger, grant: None, promised: false }
     }
 
-    /// The same with another ledger.
-    pub(super) fn set_ledger(&mut self, ledger: Box<dyn Ledger>) {
+    /// The same with another ledger; refused once a private run was accepted.
+    pub(super) fn set_ledger(&mut self, ledger: Box<dyn Ledger>) -> Result<(), Refusal> {
+        if self.promised {
+            return Err(Refusal::Revealed { already: false });
+        }
         (self.ledger, self.grant) = (ledger, None);
+        Ok(())
     }
 
     pub(super) fn ledger(&mut self) -> &mut dyn Ledger {
@@ -263,8 +270,13 @@ impl Store {
         self.grant
     }
 
-    pub(super) fn set_grant(&mut self, grant: Option<GrantId>) {
-        self.grant = grant;
+    pub(super) fn set_grant(&mut self, grant: GrantId, offer: &CheckedOffer) {
+        self.grant = Some(grant);
+        self.promised |= offer.claims() && offer.offer().noise == NoiseKind::Secure;
+    }
+
+    pub(super) fn end_grant(&mut self) {
+        self.grant = None;
     }
 
     /// Sensitive classes the schema knows.

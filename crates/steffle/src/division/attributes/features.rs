@@ -177,11 +177,14 @@ fn unit_moves(
         });
         Some(units.announced(&ids.collect::<Vec<u64>>())?)
     };
-    let own = units.of_positions();
+    let own = match &listed {
+        None => units.of_positions()?,
+        Some(listed) => listed.clone(),
+    };
     let mut first = 0;
     let mut moves = Vec::with_capacity(silos.len());
     for (capped, who) in silos {
-        let mut far = vec![0.0; listed.as_ref().map_or(own.count(), UnitsOf::count)];
+        let mut far = vec![0.0; own.count()];
         let weights = capped.weights();
         let unit = |record: usize| match (&listed, who) {
             (None, Who::Positions(positions)) => match &own {

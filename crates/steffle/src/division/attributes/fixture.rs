@@ -32,6 +32,8 @@ impl Silence {
     }
 }
 
+impl crate::noise::sealed::Sealed for Silence {}
+
 impl NoiseSource for Silence {
     fn kind(&self) -> NoiseKind {
         NoiseKind::Simulation

@@ -85,6 +85,11 @@ impl Measured {
         }
     }
 
+    /// Nothing that was measured may be priced.
+    pub(in crate::division) fn refuse(&mut self) {
+        self.outside = true;
+    }
+
     /// Adds another part of the batch.
     pub(in crate::division) fn merge(&mut self, other: &Self) {
         self.positions.extend_from_slice(&other.positions);

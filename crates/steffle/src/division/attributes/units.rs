@@ -81,16 +81,20 @@ impl UnitList {
         match &*self.0 {
             List::Each(_) => false,
             List::Positions { of, count } => of.len() != *count,
-            List::Index { of, keys } => of.len() != keys.len(),
+            List::Index { of, keys } => {
+                of.len() != keys.iter().filter(|&&key| key != u64::MAX).count()
+            }
         }
     }
 
-    /// The units of a store that is asked by position.
-    pub(super) fn of_positions(&self) -> UnitsOf<'_> {
+    /// The units of a store that is asked by position; refuses one that is asked by id.
+    pub(super) fn of_positions(&self) -> Result<UnitsOf<'_>, PriceError> {
         match &*self.0 {
-            List::Each(count) => UnitsOf::Each(*count),
-            List::Positions { of, count } => UnitsOf::Listed { of: of.into(), count: *count },
-            List::Index { keys, .. } => UnitsOf::Each(keys.len()),
+            List::Each(count) => Ok(UnitsOf::Each(*count)),
+            List::Positions { of, count } => Ok(UnitsOf::Listed { of: of.into(), count: *count }),
+            List::Index { .. } => {
+                Err(PriceError::Announced("this division is asked by id, not by position"))
+            }
         }
     }
 

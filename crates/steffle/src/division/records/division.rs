@@ -221,8 +221,10 @@ impl RecordsDivision {
         round: u32,
         asked: &Asked,
     ) -> Measured {
-        let lengths: Vec<f64> = self.protection.take_lengths();
-        let (_, measuring) = self.pass_over(
+        let lengths = self.protection.lengths();
+        // Without them whitened sums would be priced as if they were not.
+        let unknown = self.whitening().is_some() && lengths.len() != self.records.len();
+        let (_, mut measuring) = self.pass_over(
             question,
             round,
             false,
@@ -238,7 +240,9 @@ impl RecordsDivision {
                 asked.measure(measured, candidates, own);
             },
         );
-        self.protection.give_lengths(lengths);
+        if unknown {
+            measuring.measured.refuse();
+        }
         measuring.measured
     }
 

@@ -50,7 +50,7 @@ impl RowCap {
 pub(super) struct Protection {
     whitening: Option<Arc<Whitening>>,
     /// `|(x_i, 1)|` in the metric of the noise, for models of one layer.
-    lengths: Vec<f64>,
+    lengths: Arc<[f64]>,
     /// Factors of at most 1; empty for 1.
     caps: Vec<f64>,
     cap: RowCap,
@@ -60,7 +60,7 @@ pub(super) struct Protection {
 
 impl Default for Protection {
     fn default() -> Self {
-        let (lengths, caps) = (Vec::new(), Vec::new());
+        let (lengths, caps) = (Arc::default(), Vec::new());
         Self { whitening: None, lengths, caps, cap: RowCap::NONE, by_round: false }
     }
 }
@@ -92,7 +92,7 @@ impl Protection {
         } else {
             None
         };
-        let lengths = match &whitening {
+        let lengths: Vec<f64> = match &whitening {
             Some(whitening) => whitening.lengths(&features)?,
             None => (0..rows.len()).map(|row| rows.squared_norm(row).sqrt()).collect(),
         };
@@ -101,7 +101,7 @@ impl Protection {
             let most = cap.of(&lengths);
             caps = lengths.iter().map(|length| (most / length).min(1.0)).collect();
         }
-        Ok(Self { whitening, lengths, caps, cap, by_round: false })
+        Ok(Self { whitening, lengths: lengths.into(), caps, cap, by_round: false })
     }
 
     pub(super) fn whitening(&self) -> Option<&Arc<Whitening>> {
@@ -117,12 +117,9 @@ impl Protection {
         &self.caps
     }
 
-    pub(super) fn take_lengths(&mut self) -> Vec<f64> {
-        std::mem::take(&mut self.lengths)
-    }
-
-    pub(super) fn give_lengths(&mut self, lengths: Vec<f64>) {
-        self.lengths = lengths;
+    /// Lengths in the metric of the noise; none where they are Euclidean and not kept.
+    pub(super) fn lengths(&self) -> Arc<[f64]> {
+        self.lengths.clone()
     }
 
     pub(super) fn forget_round(&mut self) {

@@ -51,7 +51,7 @@ fn exact_defaults_work_or_say_that_they_do_not() {
             let plan = defaults(16.0, epsilon, n).check(federation.sizes()).unwrap();
             let from = Start::from(&start);
             // As if on another store: the budget of one is spent after a run.
-            federation.set_ledgers(MemoryLedger::default);
+            federation.set_ledgers(MemoryLedger::default).unwrap();
             let run = train(&plan, objective, &mut federation, from, go_on).unwrap();
             (gap(&run.theta), run.signal_to_noise.unwrap())
         };
