@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use steffle::baselines::{Curator, CuratorError, Published, published, reductions};
 use steffle::noise::{NodeNoise, NoiseKind};
 
-use super::run::{Clock, OPTIMUM, Public, Ready, Trace, Trained};
+use super::clock::Clock;
+use super::run::{OPTIMUM, Public, Ready, Trace, Trained};
 use crate::config::{Method, TrainConfig};
 use crate::failure::Failure;
 

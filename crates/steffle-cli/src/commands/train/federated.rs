@@ -7,8 +7,9 @@ use steffle::baselines::{
 };
 use steffle_privacy::{Delta, Epsilon, PrivacyError, rounding};
 
+use super::clock::Clock;
 use super::privacy::PrivacyReport;
-use super::run::{Clock, Public, Ready, Trace, Trained};
+use super::run::{Public, Ready, Trace, Trained};
 use crate::config::{FederatedPlan, Mode};
 use crate::failure::Failure;
 

@@ -1,6 +1,7 @@
 //! `steffle train`.
 
 mod baselines;
+mod clock;
 mod federated;
 mod leaves;
 mod load;

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde::Serialize;
 use steffle::baselines::FederatedRound;
@@ -23,6 +22,7 @@ use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Refusal, Statement};
 
 use super::Prepared;
+use super::clock::Clock;
 use super::load::Holdings;
 use super::one_shot::{OneShotReport, Told};
 use crate::config::{Once, Release, TrainConfig};
@@ -430,43 +430,6 @@ fn run_id(schema: &[u8; 32], seed: u64) -> RunId {
     id[..8].copy_from_slice(&schema[..8]);
     id[8..].copy_from_slice(&seed.to_le_bytes());
     RunId(id)
-}
-
-/// Wall and processor time.
-pub(super) struct Clock {
-    wall: Instant,
-    cpu: Option<f64>,
-}
-
-impl Clock {
-    pub(super) fn start() -> Self {
-        Self { wall: Instant::now(), cpu: processor_seconds() }
-    }
-
-    pub(super) fn stop(&self) -> (f64, Option<f64>) {
-        let cpu = processor_seconds().zip(self.cpu).map(|(now, then)| now - then);
-        (self.wall.elapsed().as_secs_f64(), cpu)
-    }
-}
-
-/// Of this process or, where a run has one thread to itself because others run beside it, of this
-/// thread.
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems do not tell")]
-fn processor_seconds() -> Option<f64> {
-    let alone = rayon::current_thread_index().is_some() && rayon::current_num_threads() == 1;
-    let clock = if alone {
-        rustix::time::ClockId::ThreadCPUTime
-    } else {
-        rustix::time::ClockId::ProcessCPUTime
-    };
-    let time = rustix::time::clock_gettime(clock);
-    Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
-}
-
-#[cfg(not(unix))]
-fn processor_seconds() -> Option<f64> {
-    None
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Questions in, released replies out: what a division accepts, prices and answers.
 
+use std::sync::Arc;
+
 use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
 };
@@ -7,7 +9,7 @@ use steffle_privacy::{Mu, Neighbours, Sampling};
 
 use super::bounds;
 use super::door::{Price, Released, Request, Store, Unreleased};
-use super::lattice::{Centred, Lattice, Sizes, power_above};
+use super::lattice::{Centred, Lattice, Sizes};
 use super::measured::Measured;
 use super::noised::Noise;
 use super::price::{Distances, PriceError};
@@ -15,13 +17,13 @@ use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
 use super::units::UnitsOf;
 use super::{
     Asking, Attributes, ClassMessage, ClassRelease, Combinations, FeatureMessage, Terms, UnitList,
-    classes, features,
+    classes, features, handed,
 };
+use crate::division::Candidates;
 use crate::linear::Whitening;
-use crate::model::{Block, Coefficients};
+use crate::model::Block;
 use crate::noise::NoiseSource;
 use crate::protocol::{Batch, Form, Handover, Question, QuestionError};
-use std::sync::Arc;
 
 /// Why an attributes division refuses.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -114,7 +116,7 @@ impl Asked {
     pub(in crate::division) fn measure(
         &self,
         measured: &mut Measured,
-        chunk: &crate::division::Candidates<'_>,
+        chunk: &Candidates<'_>,
         lengths: Option<&[f64]>,
     ) {
         if let AskedForm::Centred(centred, Some(lattice)) = &self.0 {
@@ -365,14 +367,14 @@ impl AttributesDivision {
         if let Some(stored) = self.store.stored(&request) {
             return Ok(stored);
         }
-        let blocks = fitting(question, handovers, self.classes())?;
+        let blocks = handed::fitting(question, handovers, self.classes())?;
         let ids: Vec<u64> = handovers.iter().flat_map(Handover::ids).copied().collect();
         // The holder's own list says who is one unit, over all handovers; every holder sees every
         // announced record and prices all of them, whether it holds one, all or none.
         let units = self.store.units().announced(&ids)?;
-        let asked = self.asked(question, blocks, |centred| handed_sizes(centred, handovers))?;
+        let asked = self.asked(question, blocks, |centred| handed::sizes(centred, handovers))?;
         let mut measured = Measured::default();
-        each_candidates(handovers, |chunk| asked.measure(&mut measured, chunk, None));
+        handed::each_candidates(handovers, |chunk| asked.measure(&mut measured, chunk, None));
         let charge = match question.batch {
             Batch::Block(of) => match self.store.units().block(&units, of) {
                 Some(at) => Charge::Block { of, at },
@@ -385,7 +387,7 @@ impl AttributesDivision {
         let reserved = price.reserve(&mut self.store, noise)?;
         let mut sums = Unreleased::<Sums>::empty(&reserved);
         let mut room = Selection::default();
-        each_candidates(handovers, |candidates| {
+        handed::each_candidates(handovers, |candidates| {
             let chunk = SumsChunk { candidates, pending: None, room: &mut room };
             self.store.add(&reserved, chunk, &mut sums);
         });
@@ -441,80 +443,4 @@ impl AttributesDivision {
         self.store.add(&reserved, (), &mut answers);
         self.store.release(reserved, answers)
     }
-}
-
-/// The layers that all handovers describe; refuses handovers that do not fit the question.
-fn fitting<'a>(
-    question: &Question,
-    handovers: &'a [Handover],
-    classes: usize,
-) -> Result<&'a [Block], AttributesDivisionError> {
-    let (cells, columns) = (question.cells.len(), question.columns());
-    question.check(question.theta.len(), cells, classes, columns)?;
-    let refuse = |what| Err(AttributesDivisionError::Handover(what));
-    let Some(first) = handovers.first() else {
-        return refuse("there is none");
-    };
-    let blocks = first.blocks();
-    if blocks.iter().map(Block::parameters).sum::<usize>() != question.theta.len() {
-        return refuse("its layers do not make up theta");
-    }
-    for handover in handovers {
-        if handover.blocks() != blocks {
-            return refuse("two handovers describe different models");
-        }
-        handover.fits(cells, columns).map_err(AttributesDivisionError::Handover)?;
-    }
-    Ok(blocks)
-}
-
-/// Visits the candidates of all handovers, numbered through.
-fn each_candidates(
-    handovers: &[Handover],
-    mut visit: impl FnMut(&crate::division::Candidates<'_>),
-) {
-    let mut first = 0;
-    // A handover about nobody adds nothing, and need not have a question's shape.
-    for handover in handovers.iter().filter(|handover| !handover.is_empty()) {
-        let factors = handover.factors();
-        visit(&handover.candidates(&factors, first));
-        first += handover.len();
-    }
-}
-
-/// The sizes of what was handed over, found by looking: no bound that came with it is believed.
-fn handed_sizes(centred: &Centred, handovers: &[Handover]) -> Result<Sizes, PriceError> {
-    /// Larger slopes would leave the range of a double in the end.
-    const LARGEST: f64 = 1e99;
-    let too_large = PriceError::Bound("slopes or scores larger than 1e99");
-    let (mut coefficient, mut score, mut reach, mut records) = (0.0_f64, 0.0_f64, 0_u64, 0);
-    let mut inside = true;
-    let mut see = |value: f64, most: &mut f64| {
-        inside &= value.abs() <= LARGEST;
-        *most = most.max(value.abs());
-    };
-    let mut room = Coefficients::default();
-    for handover in handovers {
-        reach += bounds::reach(handover.rows())?;
-        records += handover.len();
-    }
-    each_candidates(handovers, |chunk| {
-        let none = centred.cells as u32;
-        let cells: Vec<u32> = chunk.cells.iter().map(|&cell| u32::from(cell).min(none)).collect();
-        for table in &centred.tables {
-            room.fill(chunk.factors, &cells, table, centred.columns, None);
-            for (values, factor) in room.layers().iter().zip(chunk.factors) {
-                let width = factor.block.outputs;
-                for (record, values) in values.chunks_exact(width).enumerate() {
-                    let cap = chunk.caps.get(record).copied().unwrap_or(1.0);
-                    values.iter().for_each(|value| see(value * cap, &mut coefficient));
-                }
-            }
-        }
-        chunk.scores.iter().for_each(|&value| see(value, &mut score));
-    });
-    if !inside {
-        return Err(too_large);
-    }
-    Ok(Sizes { coefficient, score: power_above(score), reach, records })
 }

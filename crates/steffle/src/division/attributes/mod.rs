@@ -10,6 +10,7 @@ mod combinations;
 mod division;
 mod door;
 mod features;
+mod handed;
 mod integers;
 mod lattice;
 mod measured;
