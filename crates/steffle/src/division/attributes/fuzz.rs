@@ -5,6 +5,7 @@
 //! `STEFFLE_FUZZ_SECONDS=1800 cargo test --release -p steffle --lib fuzz -- --nocapture` asks for as
 //! long as one likes; the tests ask a fixed number of questions, from fixed seeds.
 
+mod classes;
 mod features;
 mod hostile;
 mod sums;
@@ -18,7 +19,7 @@ use rayon::prelude::*;
 struct Tally {
     answered: u64,
     refused: u64,
-    /// The largest squared move over its price.
+    /// The largest move over its price: of squared distances, or of logarithms of probabilities.
     worst: f64,
     /// Replies whose worst pair attains at least a millionth less than its price.
     attained: u64,
@@ -79,7 +80,7 @@ fn ask_all(name: &str, count: u64, ask: impl Fn(u64) -> Asked + Sync) {
         total = parts.iter().fold(total, Tally::merge);
     }
     println!(
-        "{name}: {} answered, {} refused; largest squared move over price {:.12}, {:.0} % attain it",
+        "{name}: {} answered, {} refused; largest move over price {:.12}, {:.0} % attain it",
         total.answered,
         total.refused,
         total.worst,
@@ -103,4 +104,9 @@ fn no_handover_moves_more_than_its_price() {
 #[test]
 fn no_features_move_more_than_their_price() {
     ask_all("features", 50_000, features::ask);
+}
+
+#[test]
+fn no_answer_of_randomised_response_says_more_than_its_price() {
+    ask_all("classes", 5_000, classes::ask);
 }

@@ -129,16 +129,13 @@ impl RandomisedResponse {
     }
 }
 
+/// The law of an answer, counted and not drawn.
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn response(epsilon: f64, classes: usize) -> RandomisedResponse {
-        RandomisedResponse::new(epsilon.try_into().unwrap(), classes).unwrap()
-    }
+pub(super) mod law {
+    use super::RandomisedResponse;
 
     /// How many of the 2^64 numbers give each answer, from the ends of the runs of equal answers.
-    fn counts(response: &RandomisedResponse, class: u16) -> Vec<u128> {
+    pub(in super::super) fn counts(response: &RandomisedResponse, class: u16) -> Vec<u128> {
         let mut counts = vec![0; usize::from(response.classes)];
         let mut start = 0_u128;
         while start < 1 << 64 {
@@ -165,6 +162,16 @@ mod tests {
             start = inside + 1;
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::law::counts;
+    use super::*;
+
+    fn response(epsilon: f64, classes: usize) -> RandomisedResponse {
+        RandomisedResponse::new(epsilon.try_into().unwrap(), classes).unwrap()
     }
 
     #[test]

@@ -19,7 +19,7 @@ const LAYOUT: Layout = Layout { numeric: 2, categorical: 1, features: 4 };
 
 pub(super) fn ask(number: u64) -> Asked {
     let mut adversary = Adversary::new(number, 5);
-    let records = if adversary.chance(60) { 600 } else { 2 + adversary.below(8) };
+    let records = if adversary.chance(60) { 1000 } else { 2 + adversary.below(8) };
     let numeric = (0..2 * records).map(|_| match adversary.below(8) {
         0 => adversary.within(4096.0) as f32,
         _ => (3.0 * adversary.ordinary()) as f32,
