@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use steffle::division::attributes::{ClassRelease, RandomisedResponse};
-use steffle::driver::{Federation, Pooling};
+use steffle::federation::{Federation, Pooling};
+use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::server::{Output, Tolerance};
 use steffle::train::{
@@ -75,13 +76,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// CPU seconds of the public fit and of everything.
 fn once(
-    federation: &mut Federation,
+    federation: &mut Federation<InProcess>,
     job: Job,
     epsilon: f64,
     delta: f64,
 ) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     let clock = Clock::start();
-    let start = vec![0.0; federation.agreement().model.parameters()];
+    let start = vec![0.0; federation.model().parameters()];
     let public = erm(federation, start, TOLERANCE, |_, _| ControlFlow::Continue(()))?;
     let fit = clock.cpu();
     let (epsilon, delta) = (epsilon.try_into()?, delta.try_into()?);

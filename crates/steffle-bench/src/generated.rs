@@ -2,13 +2,13 @@
 //! and what they do to the gap.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use rand::Rng;
-use steffle::driver::{Agreement, Federation, MemoryLedger, Pooling, RunKind};
 use steffle::fairness::Notion;
+use steffle::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle::metrics::decide;
 use steffle::model::{ModelKind, Point};
+use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
@@ -96,18 +96,21 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let agreement = Agreement {
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),
-        model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
-        objective: Arc::new(objective),
+        columns: Vec::new(),
+        layout: layout,
+        model: ModelKind::Logistic,
+        scores: objective.into(),
         seed: 0,
         noise: NoiseKind::Simulation,
         kind: RunKind::default(),
     };
-    let model = agreement.model.clone();
+    let model = agreement.model.build(layout, 2)?;
     let gap = |theta: &[f64]| {
         let outputs = Point::new(model.as_ref(), theta).probabilities(&test);
         real_gap(&decide(&outputs, 2), &s, classes)
     };
-    let mut federation = Federation::of_silos(agreement, vec![(records, attributes)])?;
+    let mut federation =
+        Federation::join(InProcess::silos([(records, attributes)]), agreement.clone())?;
     let tolerance = Tolerance { evaluations: 300, gradient: 1e-5 };
     let go_on = |_: u32, _: f64| ControlFlow::Continue(());
     let clock = Clock::start();
@@ -125,8 +128,11 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let before = federation.estimate_gap(&release, &public.theta)?;
     let after = federation.estimate_gap_after(&release, &public.theta, &fair.theta)?;
 
-    // As if on other stores: the budget of these is spent.
-    federation.set_ledgers(MemoryLedger::default)?;
+    // Other stores: the budget of these is spent.
+    drop(federation);
+    let (records, s) = silo(layout, levels, rows, classes)?;
+    let attributes = Attributes::new(records.ids().to_vec(), Sensitive::new(s), classes)?;
+    let mut federation = Federation::join(InProcess::silos([(records, attributes)]), agreement)?;
     let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
     let settings = Settings {
         lambda: LAMBDA,

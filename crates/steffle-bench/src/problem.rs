@@ -1,10 +1,9 @@
 //! What both benchmarks train: logistic regression, demographic parity, two classes.
 
-use std::sync::Arc;
-
-use steffle::driver::{Agreement, Federation, RunKind};
 use steffle::fairness::Notion;
+use steffle::federation::{Agreement, Federation, RunKind};
 use steffle::model::ModelKind;
+use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
@@ -20,17 +19,19 @@ pub(crate) fn federation(
     layout: Layout,
     silos: Vec<(Records, Attributes)>,
     noise: NoiseKind,
-) -> Result<Federation, Box<dyn std::error::Error>> {
+) -> Result<Federation<InProcess>, Box<dyn std::error::Error>> {
     let agreement = Agreement {
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),
-        model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
-        objective: Arc::new(OBJECTIVE),
+        columns: Vec::new(),
+        layout: layout,
+        model: ModelKind::Logistic,
+        scores: OBJECTIVE.into(),
         seed: 0,
         noise,
         kind: RunKind::default(),
     };
-    Ok(Federation::of_silos(agreement, silos)?)
+    Ok(Federation::join(InProcess::silos(silos), agreement)?)
 }
 
 /// The embedded Adult data, cut into three silos.
@@ -61,7 +62,7 @@ impl Adult {
     pub(crate) fn federation(
         &self,
         noise: NoiseKind,
-    ) -> Result<Federation, Box<dyn std::error::Error>> {
+    ) -> Result<Federation<InProcess>, Box<dyn std::error::Error>> {
         let Self { data, schema, silos } = self;
         let silo = |own: &Vec<u32>| {
             Ok((encode(data, own, schema)?.records, attributes(data, own, schema)?))

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     println!("{:>4} {:>16}{others}", "run", "steffle CPU s");
     let (mut best, mut best_peer) = (f64::INFINITY, None);
     for repetition in 1..=arguments.repeat {
-        let start = vec![0.0; federation.agreement().model.parameters()];
+        let start = vec![0.0; federation.model().parameters()];
         let clock = Clock::start();
         train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
         let own = clock.cpu();

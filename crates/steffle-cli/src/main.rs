@@ -53,6 +53,7 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
         Command::Evaluate(evaluate) => commands::evaluate(&evaluate, output),
         Command::Data(data) => commands::data(*data, deepest(&matches), output),
         Command::Privacy(privacy) => commands::privacy(&privacy, output),
+        Command::Node(node) => commands::node(&node),
         Command::Completions { shell } => commands::completions(shell, output),
     }
 }

@@ -10,13 +10,23 @@ use std::sync::Arc;
 
 use rand::Rng;
 use steffle::division::{Objective, ScoreBounds, ScoreTable};
-use steffle::driver::{Agreement, Federation, RunKind};
+use steffle::federation::{Agreement, Federation, RunKind};
 use steffle::model::{Classifier, ModelKind, Pass, head};
+use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
-use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash};
+use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash, Scores};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle::server::{Aggregate, DescentAscent, Problem, Rates, Server};
+
+/// What the scores are called in an agreement.
+const GROUP_LOSSES: &str = "group-losses";
+
+/// What nodes make of the name.
+fn scores(scores: &Scores) -> Option<Arc<dyn Objective>> {
+    let own = GroupLosses { classes: scores.classes };
+    (scores.name == GROUP_LOSSES).then(|| Arc::new(own) as Arc<dyn Objective>)
+}
 
 /// The silo's side: `phi = (1, loss)`.
 struct GroupLosses {
@@ -159,13 +169,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agreement = Agreement {
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),
-        model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
-        objective: Arc::new(GroupLosses { classes: 2 }),
+        columns: Vec::new(),
+        layout,
+        model: ModelKind::Logistic,
+        scores: Scores {
+            name: GROUP_LOSSES.to_owned(),
+            notion: Notion::DemographicParity,
+            classes: 2,
+            labels: 2,
+            sharpness: 1.0,
+        },
         seed: 1,
         noise: NoiseKind::Simulation,
         kind: RunKind::default(),
     };
-    let mut federation = Federation::of_silos(agreement, vec![silo(1, 0)?, silo(1, 10_000)?])?;
+    let nodes = InProcess::silos([silo(1, 0)?, silo(1, 10_000)?]).each(|node| node.scoring(scores));
+    let mut federation = Federation::join(nodes, agreement)?;
     federation.open_plainly()?;
     let zero = CellQuestion { combinations: vec![0.0; 4], quadratic: vec![0.0; 2] };
     let census = federation.round(

@@ -6,13 +6,14 @@
 
 pub mod baselines;
 pub mod division;
-pub mod driver;
 pub mod fairness;
+pub mod federation;
 #[doc = include_str!("../../../GLOSSARY.md")]
 pub mod glossary {}
 pub mod linear;
 pub mod metrics;
 pub mod model;
+pub mod node;
 pub mod noise;
 pub mod one_shot;
 pub mod protocol;

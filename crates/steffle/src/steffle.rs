@@ -8,7 +8,7 @@ pub use improved::Improved;
 use crate::division::{Objective, ScoreBounds, ScoreTable};
 use crate::fairness::{ClassWeights, Dual, DualSet, Notion, divergence};
 use crate::model::{Classifier, Pass, head};
-use crate::protocol::{CellQuestion, Form};
+use crate::protocol::{CellQuestion, Form, Scores};
 use crate::server::{Aggregate, Problem};
 
 /// Half the curvature of the ridge: `L` is the mean cross-entropy plus `RIDGE |theta|^2`.
@@ -26,6 +26,13 @@ pub struct SteffleObjective {
     /// tau: the scores are `softmax(tau logits)`. At 1 they are the model's outputs; above, they
     /// are closer to its decisions. The loss and predictions never see it.
     pub sharpness: f64,
+}
+
+impl From<SteffleObjective> for Scores {
+    fn from(objective: SteffleObjective) -> Self {
+        let SteffleObjective { notion, classes, labels, sharpness } = objective;
+        Self { name: Self::OUTPUTS.to_owned(), notion, classes, labels, sharpness }
+    }
 }
 
 impl Objective for SteffleObjective {

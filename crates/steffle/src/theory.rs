@@ -6,14 +6,14 @@
 //! logarithms can be compared with the theorem's -1, -1, -1/2 and 1/2.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::driver::{Agreement, Federation, RunKind};
 use crate::fairness::Notion;
+use crate::federation::{Agreement, Federation, RunKind};
 use crate::model::{ModelError, ModelKind};
+use crate::node::InProcess;
 use crate::noise::NoiseKind;
 use crate::protocol::{RunId, SchemaHash};
 use crate::randomness::{Purpose, stream};
@@ -121,15 +121,18 @@ impl Instance {
         let agreement = Agreement {
             run: RunId([0; 16]),
             schema: SchemaHash([0; 32]),
-            model: Arc::from(ModelKind::Logistic.build(layout, 2)?),
-            objective: Arc::new(objective),
+            columns: Vec::new(),
+            layout,
+            model: ModelKind::Logistic,
+            scores: objective.into(),
             seed,
             noise: NoiseKind::Simulation,
             kind: RunKind::default(),
         };
         let nodes = (0..silos).map(|silo| generate(layout, records, seed, silo as u64));
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        let mut federation = Federation::of_silos(agreement, nodes).map_err(TrainError::from)?;
+        let mut federation =
+            Federation::join(InProcess::silos(nodes), agreement).map_err(TrainError::from)?;
         let settings = Settings {
             lambda: LAMBDA,
             mode: Mode::Paper(Paper {

@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::config`].
 
 mod data;
+mod node;
 mod privacy;
 mod reproduce;
 mod sweep;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
+pub(crate) use node::NodeArgs;
 pub(crate) use privacy::{
     AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
     PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     /// Account for privacy: what noise costs, how much a target needs, what an epsilon means
     #[command(subcommand)]
     Privacy(PrivacyCommand),
+    Node(NodeArgs),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  steffle completions bash > ~/.local/share/bash-completion/completions/steffle"

@@ -1,6 +1,7 @@
 //! Data handed out as files, one or two per silo, and read back from them.
 
 mod job;
+mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::schema::{Schema, Summary};
 use crate::table::{Column, Dialect, temporary_beside, write};
 
 pub use job::{Job, Loaded, load_records};
+pub use site::Site;
 
 /// The column that ties the two files of a record together.
 const RECORD_ID: &str = "record_id";

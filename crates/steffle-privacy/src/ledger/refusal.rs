@@ -106,6 +106,10 @@ pub enum Pot {
 }
 
 impl Refusal {
+    /// The codes of refusals because of what a store's budget or policy leaves.
+    pub const CODES_OF_BUDGET: [&'static str; 3] =
+        ["steffle::ledger::policy", "steffle::ledger::budget", "steffle::ledger::revealed"];
+
     /// The stable code of this refusal.
     pub fn code(&self) -> &'static str {
         match self {

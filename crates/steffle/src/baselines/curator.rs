@@ -2,8 +2,9 @@
 
 use crate::division::attributes::ClassRelease;
 use crate::division::records::Imputed;
-use crate::driver::{DriverError, Federation};
+use crate::federation::{Federation, FederationError};
 use crate::model::Classifier;
+use crate::node::{InProcess, Node};
 use crate::record::Records;
 
 /// What a curator has. It is trusted with all of it: nothing here is private.
@@ -31,14 +32,15 @@ pub enum CuratorError {
     Labels(usize),
     /// Classes could not be revealed.
     #[error(transparent)]
-    Driver(#[from] DriverError),
+    Federation(#[from] FederationError),
 }
 
 impl<'a> Curator<'a> {
     /// Has the federation's one silo reveal its classes.
-    pub fn new(federation: &'a mut Federation) -> Result<Self, CuratorError> {
+    pub fn new(federation: &'a mut Federation<InProcess>) -> Result<Self, CuratorError> {
         federation.impute(ClassRelease::Revealed)?;
-        let divisions = federation.records_divisions();
+        let nodes = federation.transport().nodes();
+        let divisions: Vec<_> = nodes.iter().filter_map(Node::records).collect();
         let silos = divisions.len();
         let (Some(division), 1) = (divisions.into_iter().next(), silos) else {
             return Err(CuratorError::Silos(silos));

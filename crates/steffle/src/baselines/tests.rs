@@ -1,10 +1,9 @@
 //! Five people that the traces of the baselines are worked on.
 
-use std::sync::Arc;
-
-use crate::driver::{Agreement, Federation};
 use crate::fairness::Notion;
+use crate::federation::{Agreement, Federation};
 use crate::model::ModelKind;
+use crate::node::InProcess;
 use crate::noise::NoiseKind;
 use crate::protocol::{RunId, SchemaHash};
 use crate::record::{Attributes, Layout, Records, Rows, Sensitive};
@@ -18,13 +17,13 @@ pub(super) const FIVE: [(f32, u16, u16); 5] =
     [(1.0, 1, 0), (-0.5, 0, 0), (-1.0, 0, 1), (0.25, 1, 1), (-2.0, 0, 1)];
 
 /// One silo with these people, who have one feature.
-pub(super) fn house(people: &[(f32, u16, u16)]) -> Federation {
+pub(super) fn house(people: &[(f32, u16, u16)]) -> Federation<InProcess> {
     let people: Vec<_> = people.iter().map(|&(x, y, s)| ([x], y, s)).collect();
     house_of(&people)
 }
 
 /// One silo with these people.
-pub(super) fn house_of<const D: usize>(people: &[([f32; D], u16, u16)]) -> Federation {
+pub(super) fn house_of<const D: usize>(people: &[([f32; D], u16, u16)]) -> Federation<InProcess> {
     let layout = Layout { numeric: D, categorical: 0, features: D };
     let numeric = people.iter().flat_map(|(x, ..)| *x).collect();
     let rows = Rows::new(layout, people.len(), numeric, Vec::new()).unwrap();
@@ -35,14 +34,16 @@ pub(super) fn house_of<const D: usize>(people: &[([f32; D], u16, u16)]) -> Feder
     let agreement = Agreement {
         run: RunId([1; 16]),
         schema: SchemaHash([2; 32]),
-        model: Arc::from(ModelKind::Logistic.build(layout, 2).unwrap()),
-        objective: Arc::new(OBJECTIVE),
+        columns: Vec::new(),
+        layout: layout,
+        model: ModelKind::Logistic,
+        scores: OBJECTIVE.into(),
         seed: 5,
         noise: NoiseKind::Simulation,
-        kind: crate::driver::RunKind::default(),
+        kind: crate::federation::RunKind::default(),
     };
     let silo = (records, Attributes::new(ids, classes, 2).unwrap());
-    Federation::of_silos(agreement, vec![silo]).unwrap()
+    Federation::join(InProcess::silos(vec![silo]), agreement).unwrap()
 }
 
 pub(super) fn close(found: &[f64], expected: &[f64], within: f64) {

@@ -60,9 +60,19 @@ impl Silo {
         &mut self.records
     }
 
+    /// The records division, to look at.
+    pub fn records_held(&self) -> &RecordsDivision {
+        &self.records
+    }
+
     /// The attributes division.
     pub fn attributes(&mut self) -> &mut AttributesDivision {
         &mut self.attributes
+    }
+
+    /// The attributes division alone.
+    pub fn into_attributes(self) -> AttributesDivision {
+        self.attributes
     }
 
     /// Both divisions.

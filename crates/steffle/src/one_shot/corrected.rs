@@ -3,6 +3,7 @@
 use super::decode::{Message, Moments};
 use super::{OneShotError, SHRINK};
 use crate::linear::Cholesky;
+use crate::protocol::GapCell;
 
 /// Corrects sums over memberships by what the message still has to say.
 ///
@@ -36,6 +37,23 @@ impl<'a> Correction<'a> {
         let ridge = 0.1 * SHRINK * message.variance;
         matrix.add(ridge.max(1e-6 * moments.records), &moments.normal);
         Ok(Self { moments, message, factor: Cholesky::new(matrix)? })
+    }
+
+    /// Adds to the decisions of a cell what the message says beyond the memberships.
+    pub fn correct(&self, cell: &mut GapCell, expected: &[Vec<f64>]) {
+        let labels = cell.rates.len();
+        for (label, numbers) in cell.numbers.iter().enumerate() {
+            let Corrected { additions, variance } = self.of(numbers, expected);
+            if let [addition] = additions[..] {
+                cell.covariances[label] -= addition;
+                cell.covariances[labels + label] += addition;
+            } else {
+                for (class, addition) in additions.iter().enumerate() {
+                    cell.covariances[class * labels + label] += addition;
+                }
+            }
+            cell.variances[label] = variance;
+        }
     }
 
     /// For `numbers = sum_i d_i scale_i f_i` and `expected_r = sum_i shat_ir scale_i f_i`.

@@ -40,6 +40,9 @@ pub enum CodecError {
         /// What came.
         found: String,
     },
+    /// Not from or for this party, or of a time that is over.
+    #[error("{0}")]
+    Order(String),
     /// The contents do not fit together.
     #[error("the message's parts do not fit: {0}")]
     Shape(String),
@@ -102,6 +105,12 @@ impl Writer {
         self.raw(&value.to_le_bytes());
     }
 
+    /// A count, then one value after the other.
+    pub fn values<T: Encode>(&mut self, values: &[T]) {
+        self.u32(values.len() as u32);
+        values.iter().for_each(|value| value.encode(self));
+    }
+
     /// A number.
     pub fn f64(&mut self, value: f64) {
         self.raw(&value.to_le_bytes());
@@ -120,6 +129,31 @@ impl Writer {
     /// A count, then numbers.
     pub fn f64s(&mut self, values: &[f64]) {
         self.list(values, f64::to_le_bytes);
+    }
+
+    /// A count, then bytes.
+    pub fn blob(&mut self, bytes: &[u8]) {
+        self.u64(bytes.len() as u64);
+        self.raw(bytes);
+    }
+
+    /// Words.
+    pub fn text(&mut self, text: &str) {
+        self.blob(text.as_bytes());
+    }
+
+    /// A count, then one list of numbers after the other.
+    pub fn vectors(&mut self, vectors: &[Vec<f64>]) {
+        self.u32(vectors.len() as u32);
+        vectors.iter().for_each(|vector| self.f64s(vector));
+    }
+
+    /// Whether there is one, then it.
+    pub fn option<T>(&mut self, value: Option<&T>, write: impl FnOnce(&mut Self, &T)) {
+        self.u8(u8::from(value.is_some()));
+        if let Some(value) = value {
+            write(self, value);
+        }
     }
 }
 
@@ -192,4 +226,58 @@ impl<'a> Reader<'a> {
     pub fn f64s(&mut self) -> Result<Vec<f64>, CodecError> {
         self.list(f64::from_le_bytes)
     }
+
+    /// A count, then bytes.
+    pub fn blob(&mut self) -> Result<&'a [u8], CodecError> {
+        let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
+        self.raw(count)
+    }
+
+    /// Words; refuses what is not text.
+    pub fn text(&mut self) -> Result<String, CodecError> {
+        let text = std::str::from_utf8(self.blob()?);
+        text.map(str::to_owned).map_err(|_| CodecError::Shape("a word is not UTF-8".to_owned()))
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, what: &'static str) -> Result<bool, CodecError> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            found => Err(CodecError::Tag { what, found }),
+        }
+    }
+
+    /// What [`Writer::option`] wrote.
+    pub fn option<T>(
+        &mut self,
+        what: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T, CodecError>,
+    ) -> Result<Option<T>, CodecError> {
+        if self.flag(what)? { read(self).map(Some) } else { Ok(None) }
+    }
+
+    /// A count, then as many values. Memory is taken as they come: a count is only a word.
+    pub fn values<T: Decode>(&mut self) -> Result<Vec<T>, CodecError> {
+        let count = self.u32()?;
+        (0..count).map(|_| T::decode(self)).collect()
+    }
+
+    /// A count, then as many lists of numbers.
+    pub fn vectors(&mut self) -> Result<Vec<Vec<f64>>, CodecError> {
+        let count = self.u32()?;
+        (0..count).map(|_| self.f64s()).collect()
+    }
+
+    /// Thirty-two bytes.
+    pub fn hash(&mut self) -> Result<[u8; 32], CodecError> {
+        self.array()
+    }
+}
+
+/// A whole message of one value.
+pub fn decode<T: Decode>(mut reader: Reader<'_>) -> Result<T, CodecError> {
+    let value = T::decode(&mut reader)?;
+    reader.end()?;
+    Ok(value)
 }

@@ -22,8 +22,7 @@ pub struct FeatureRows {
 }
 
 /// Per class (two classes: class 1 only) `sum_i ([s_i = r] - 1/k) count_i f_i` plus noise, in the
-/// coordinates of the features. It is written from a
-/// [`Released`](crate::division::attributes::Released) value only.
+/// coordinates of the features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureSums {
     /// One vector per class that is sent.
@@ -98,18 +97,31 @@ impl FeatureSums {
         }
         self.deviation = self.deviation.hypot(other.deviation);
     }
+}
 
-    fn write(&self, writer: &mut Writer) {
+/// What was released goes on to whom it is about.
+impl Encode for FeatureSums {
+    fn encode(&self, writer: &mut Writer) {
         writer.f64(self.deviation);
         writer.u32(self.sums.len() as u32);
         self.sums.iter().for_each(|sum| writer.f64s(sum));
     }
 }
 
+/// The reply of a node whose sums stay in its house, or go to silos by letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoSums;
+
+impl Encode for NoSums {
+    fn encode(&self, writer: &mut Writer) {
+        writer.u32(0);
+    }
+}
+
 impl FeatureReply {
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.u32(self.silos.len() as u32);
-        self.silos.iter().for_each(|silo| silo.write(writer));
+        self.silos.iter().for_each(|silo| silo.encode(writer));
     }
 }
 

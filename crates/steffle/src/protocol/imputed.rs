@@ -5,7 +5,9 @@
 //! one gradient. Nothing in them involves `s` beyond the memberships that were released before.
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::envelope::Kind;
 use super::question::{CellQuestion, QuestionError};
+use super::request::Ask;
 
 /// What the server asks of records whose classes are imputed.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +39,11 @@ pub struct ImputedCell {
     pub count: f64,
     /// `sum_i shat_ir phi_iu`, `[class][column]`.
     pub table: Vec<f64>,
+}
+
+impl Ask for ImputedQuestion {
+    const KIND: Kind = Kind::Imputed;
+    type Reply = ImputedSums;
 }
 
 impl ImputedQuestion {

@@ -6,24 +6,43 @@
 
 mod classes;
 mod codec;
+mod envelope;
 mod features;
+mod gap;
 mod handover;
 mod imputed;
-mod message;
+mod join;
+mod opening;
 mod pooled;
 mod question;
+mod refused;
+mod release;
+mod request;
+mod round;
 mod sums;
+mod terms;
+mod transport;
 
 pub use classes::Classes;
-pub use codec::{CodecError, Decode, Encode, Reader, Writer};
-pub use features::{FeatureReply, FeatureRows, FeatureSums};
+pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode};
+pub use envelope::{
+    Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
+};
+pub use features::{FeatureReply, FeatureRows, FeatureSums, NoSums};
+pub use gap::{Gap, GapCell, GapSums};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
-pub(crate) use message::payload;
-pub use message::{Envelope, Leg, NodeId, Part, RunId, SchemaHash, VERSION, open, seal};
+pub use join::{Describe, Described, Join, Role, Scores, Units};
+pub use opening::{Close, Closed, Opening};
 pub use pooled::{Agreed, PooledSums};
 pub use question::{Batch, CellQuestion, Form, Question, QuestionError};
+pub use refused::Refused;
+pub use release::{Pool, Release, TakeIn};
+pub use request::{Ask, Done};
+pub use round::{Loss, Round, RoundReply, RoundSums};
 pub use sums::{CellSums, PrivateSums, PublicSums};
+pub use terms::{NoiseScale, Share, Terms};
+pub use transport::{Answer, Letter, Lost, Transport};
 
 #[cfg(test)]
 mod tests;

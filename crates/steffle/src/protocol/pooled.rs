@@ -56,7 +56,7 @@ impl Encode for PooledSums {
         writer.f64s(&self.numbers);
         writer.u32(self.vectors.len() as u32);
         self.vectors.iter().for_each(|vector| writer.f64s(vector));
-        write_symmetric(&self.matrix, writer);
+        self.matrix.encode(writer);
     }
 
     fn size_hint(&self) -> usize {
@@ -71,14 +71,14 @@ impl Decode for PooledSums {
         let vectors: Vec<Vec<f64>> =
             (0..count).map(|_| reader.f64s()).collect::<Result<_, CodecError>>()?;
         finite(numbers.iter().chain(vectors.iter().flatten()))?;
-        Ok(Self { numbers, vectors, matrix: read_symmetric(reader)? })
+        Ok(Self { numbers, vectors, matrix: Symmetric::decode(reader)? })
     }
 }
 
 impl Encode for Agreed {
     fn encode(&self, writer: &mut Writer) {
         writer.f64(self.cap);
-        write_symmetric(&self.gram, writer);
+        self.gram.encode(writer);
     }
 }
 
@@ -86,26 +86,30 @@ impl Decode for Agreed {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let cap = reader.f64()?;
         finite([&cap].into_iter())?;
-        Ok(Self { cap, gram: read_symmetric(reader)? })
+        Ok(Self { cap, gram: Symmetric::decode(reader)? })
     }
 }
 
 /// The lower triangle, row by row.
-fn write_symmetric(matrix: &Symmetric, writer: &mut Writer) {
-    writer.u32(matrix.size() as u32);
-    let lower: Vec<f64> =
-        (0..matrix.size()).flat_map(|i| matrix.row(i)[..=i].iter().copied()).collect();
-    writer.f64s(&lower);
+impl Encode for Symmetric {
+    fn encode(&self, writer: &mut Writer) {
+        writer.u32(self.size() as u32);
+        let lower: Vec<f64> =
+            (0..self.size()).flat_map(|i| self.row(i)[..=i].iter().copied()).collect();
+        writer.f64s(&lower);
+    }
 }
 
-fn read_symmetric(reader: &mut Reader<'_>) -> Result<Symmetric, CodecError> {
-    let size = reader.u32()? as usize;
-    let lower = reader.f64s()?;
-    if size.checked_add(1).and_then(|next| size.checked_mul(next)) != Some(2 * lower.len()) {
-        return Err(CodecError::Shape("a matrix is not its lower triangle".to_owned()));
+impl Decode for Symmetric {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let size = reader.u32()? as usize;
+        let lower = reader.f64s()?;
+        if size.checked_add(1).and_then(|next| size.checked_mul(next)) != Some(2 * lower.len()) {
+            return Err(CodecError::Shape("a matrix is not its lower triangle".to_owned()));
+        }
+        finite(lower.iter())?;
+        Ok(Self::from_lower(size, |i, j| lower[i * (i + 1) / 2 + j]))
     }
-    finite(lower.iter())?;
-    Ok(Symmetric::from_lower(size, |i, j| lower[i * (i + 1) / 2 + j]))
 }
 
 fn finite<'a>(mut numbers: impl Iterator<Item = &'a f64>) -> Result<(), CodecError> {

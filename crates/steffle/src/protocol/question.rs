@@ -158,6 +158,8 @@ impl Question {
 
 impl Encode for Question {
     fn encode(&self, writer: &mut Writer) {
+        // First, so that the work of a request can be told without reading it.
+        self.batch.encode(writer);
         writer.f64s(&self.theta);
         CellQuestion::write_all(&self.cells, writer);
         match self.form {
@@ -167,19 +169,36 @@ impl Encode for Question {
                 writer.f64(limit);
             }
         }
-        let (kind, number) = match self.batch {
-            Batch::All => (0, 0),
-            Batch::Mini(size) => (1, size),
-            Batch::Block(count) => (2, count),
+        writer.u8(u8::from(self.loss));
+    }
+}
+
+impl Encode for Batch {
+    fn encode(&self, writer: &mut Writer) {
+        let (kind, number) = match *self {
+            Self::All => (0, 0),
+            Self::Mini(size) => (1, size),
+            Self::Block(count) => (2, count),
         };
         writer.u8(kind);
         writer.u32(number);
-        writer.u8(u8::from(self.loss));
+    }
+}
+
+impl Decode for Batch {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        match (reader.u8()?, reader.u32()?) {
+            (0, _) => Ok(Self::All),
+            (1, size) => Ok(Self::Mini(size)),
+            (2, count) => Ok(Self::Block(count)),
+            (found, _) => Err(CodecError::Tag { what: "batch", found }),
+        }
     }
 }
 
 impl Decode for Question {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let batch = Batch::decode(reader)?;
         let theta = reader.f64s()?;
         let cells = CellQuestion::read_all(reader)?;
         let form = match reader.u8()? {
@@ -187,17 +206,7 @@ impl Decode for Question {
             1 => Form::Clipped { limit: reader.f64()? },
             found => return Err(CodecError::Tag { what: "form", found }),
         };
-        let batch = match (reader.u8()?, reader.u32()?) {
-            (0, _) => Batch::All,
-            (1, size) => Batch::Mini(size),
-            (2, count) => Batch::Block(count),
-            (found, _) => return Err(CodecError::Tag { what: "batch", found }),
-        };
-        let loss = match reader.u8()? {
-            0 => false,
-            1 => true,
-            found => return Err(CodecError::Tag { what: "loss flag", found }),
-        };
+        let loss = reader.flag("loss flag")?;
         Ok(Self { theta, cells, form, batch, loss })
     }
 }

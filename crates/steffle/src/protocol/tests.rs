@@ -15,8 +15,8 @@ const ENVELOPE: Envelope = Envelope {
     to: NodeId(5),
     sequence: 40,
     round: 3,
-    leg: Leg::Attributes,
-    part: Part::Handover,
+    kind: Kind::Round,
+    part: Part::Letter,
 };
 
 fn read<T: Decode>(bytes: &[u8]) -> Result<T, CodecError> {
@@ -115,7 +115,7 @@ fn an_envelope_that_was_not_expected_is_refused_and_named() {
     assert!(refused(&|e| e.sequence = 41).contains("trip 41"));
     assert!(refused(&|e| e.from = NodeId(3)).contains("node 3 to node 5"));
     assert!(refused(&|e| e.to = NodeId::SERVER).contains("to the server"));
-    assert!(refused(&|e| e.leg = Leg::Records).contains("Records leg"));
+    assert!(refused(&|e| e.kind = Kind::Loss).contains("Loss"));
     assert!(refused(&|e| e.part = Part::Reply).contains("Reply"));
     assert!(refused(&|e| e.run = RunId([8; 16])).contains("another run"));
     assert!(refused(&|e| e.schema = SchemaHash([8; 32])).contains("another schema"));

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::driver::{DriverError, Federation};
+use crate::federation::{Federation, FederationError};
+use crate::protocol::Transport;
 use crate::server::{Minimum, Tolerance, minimise};
 use crate::steffle::RIDGE;
 
@@ -11,12 +12,12 @@ pub type ErmOutcome = Minimum;
 
 /// Minimises the mean cross-entropy plus ridge over the records of all silos, from their loss
 /// gradients alone. `observe` sees (evaluations, value) and may end the work early.
-pub fn erm(
-    federation: &mut Federation,
+pub fn erm<T: Transport>(
+    federation: &mut Federation<T>,
     start: Vec<f64>,
     tolerance: Tolerance,
     observe: impl FnMut(u32, f64) -> ControlFlow<()>,
-) -> Result<ErmOutcome, DriverError> {
+) -> Result<ErmOutcome, FederationError> {
     let evaluate = |theta: &[f64]| {
         let (loss, mut gradient) = federation.loss(theta)?;
         let squared: f64 = theta.iter().map(|value| value * value).sum();

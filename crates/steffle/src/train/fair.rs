@@ -12,9 +12,9 @@ use std::ops::ControlFlow;
 
 use super::TrainError;
 use crate::division::attributes::ClassRelease;
-use crate::driver::{DriverError, Federation, GapEstimate, OneShot};
 use crate::fairness::{ClassWeights, closed_form, divergence};
-use crate::protocol::{CellQuestion, ImputedCell, ImputedQuestion};
+use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
+use crate::protocol::{CellQuestion, ImputedCell, ImputedQuestion, Transport};
 use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
 use crate::steffle::{RIDGE, SteffleObjective};
 
@@ -34,8 +34,8 @@ pub struct Fair {
 }
 
 /// Solves for one lambda after the other on a federation whose classes are imputed.
-pub struct FairPath<'a> {
-    federation: &'a mut Federation,
+pub struct FairPath<'a, T> {
+    federation: &'a mut Federation<T>,
     objective: SteffleObjective,
     variance: f64,
     tolerance: Tolerance,
@@ -72,8 +72,8 @@ struct Cells {
 
 /// `|grad FERMI(theta)|^2` on the true classes with W maximised exactly: how far theta is from a
 /// stationary point. It has every class revealed, so it is for generated data and not offered to others.
-pub(crate) fn stationarity(
-    federation: &mut Federation,
+pub(crate) fn stationarity<T: Transport>(
+    federation: &mut Federation<T>,
     objective: SteffleObjective,
     lambda: f64,
     theta: &[f64],
@@ -92,11 +92,11 @@ pub(crate) fn stationarity(
     Ok(slopes.map(|(loss, penalty)| (loss + lambda * penalty).powi(2)).sum())
 }
 
-impl<'a> FairPath<'a> {
+impl<'a, T: Transport> FairPath<'a, T> {
     /// Starts at the unconstrained model `public`. `variance` is that of a membership in a class
     /// the record is not in: 0 where memberships are exact.
     pub fn new(
-        federation: &'a mut Federation,
+        federation: &'a mut Federation<T>,
         objective: SteffleObjective,
         public: &Minimum,
         variance: f64,
@@ -108,7 +108,7 @@ impl<'a> FairPath<'a> {
     }
 
     /// The federation that it trains on.
-    pub fn federation(&mut self) -> &mut Federation {
+    pub fn federation(&mut self) -> &mut Federation<T> {
         self.federation
     }
 
@@ -122,7 +122,7 @@ impl<'a> FairPath<'a> {
         &mut self,
         release: &OneShot,
         theta: &[f64],
-    ) -> Result<GapEstimate, DriverError> {
+    ) -> Result<GapEstimate, FederationError> {
         self.federation.estimate_gap_after(release, &self.public, theta)
     }
 

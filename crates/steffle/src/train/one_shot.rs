@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use steffle_privacy::{Delta, Epsilon, Mu, PrivacyError, discrete};
 
 use super::{Fair, FairPath, TrainError};
-use crate::division::attributes::Share;
-use crate::driver::{GapEstimate, OneShot};
+use crate::federation::{GapEstimate, OneShot};
+use crate::protocol::Share;
+use crate::protocol::Transport;
 
 /// The fair model for a target gap.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,13 +35,13 @@ const HALVINGS: u32 = 4;
 /// Takes the smallest lambda whose model has an estimated gap of at most `target`, by the release
 /// alone: nothing is asked of the attributes divisions again, so it costs no privacy. `observe`
 /// sees every lambda that was tried.
-pub fn target_gap(
-    path: &mut FairPath<'_>,
+pub fn target_gap<T: Transport>(
+    path: &mut FairPath<'_, T>,
     release: &OneShot,
     target: f64,
     mut observe: impl FnMut(f64, GapEstimate),
 ) -> Result<Targeted, TrainError> {
-    let mut solve = |path: &mut FairPath<'_>, lambda: f64| -> Result<Targeted, TrainError> {
+    let mut solve = |path: &mut FairPath<'_, T>, lambda: f64| -> Result<Targeted, TrainError> {
         let fair = path.solve(lambda, |_, _| ControlFlow::Continue(()))?;
         let estimate = path.estimate_gap(release, &fair.theta)?;
         observe(lambda, estimate);

@@ -1,15 +1,14 @@
 //! What a plan promises, and the terms that keep the promise at every attributes division.
 
-use steffle_privacy::ledger::{Accounts, Claim};
+use steffle_privacy::ledger::{Claim, Offer};
 use steffle_privacy::{
     Accountant, Delta, Epsilon, Event, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
     Sampling, calibrate, discrete,
 };
 
 use super::{Mode, Plan};
-use crate::division::attributes::{Share, Terms};
 use crate::division::records::RowCap;
-use crate::protocol::Batch;
+use crate::protocol::{Batch, Opening, Share, Terms};
 
 /// The protection of a plan: what is promised and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,18 +118,15 @@ impl Plan {
 }
 
 impl Protected {
-    /// Terms and accounts of a division. One that holds `units` units beside their records may give
-    /// each its own account; one that is asked by id knows no fixed list of them.
-    pub(super) fn terms_for(&self, units: Option<usize>) -> (Terms, Accounts) {
-        // A store without a unit has nothing to keep an account of.
-        let units = units.filter(|&units| units > 0);
-        match (&self.terms, units.zip(self.by_record), self.blocks) {
-            (Terms::Exact(share), Some((units, more)), _) => {
-                let round = share.round * more;
-                (Terms::Exact(Share { round, ..*share }), Accounts::Units(units as u32))
-            }
-            (terms, _, Some(blocks)) => (terms.clone(), Accounts::Blocks(blocks)),
-            (terms, _, None) => (terms.clone(), Accounts::One),
+    /// The message that offers it.
+    pub(super) fn opening(&self, offer: Offer) -> Opening {
+        Opening {
+            offer,
+            terms: self.terms.clone(),
+            cap: Some(self.cap.share()),
+            shaped: self.shaped,
+            blocks: self.blocks,
+            by_record: self.by_record,
         }
     }
 }

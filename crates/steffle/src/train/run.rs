@@ -8,10 +8,9 @@ use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 
 use super::{Mode, Paper, Plan, Server};
 use crate::baselines::PfLd;
-use crate::division::attributes::{NoiseScale, Terms};
-use crate::driver::{DriverError, Federation};
 use crate::fairness::{ClassWeights, DualSet};
-use crate::protocol::{Batch, Form, Question};
+use crate::federation::{Federation, FederationError};
+use crate::protocol::{Batch, Form, NoiseScale, Question, Transport};
 use crate::server::{self, DescentAscent, InverseHessian, Minimum, Returned};
 use crate::steffle::{Improved, SteffleObjective, SteffleProblem};
 
@@ -67,7 +66,7 @@ pub struct Outcome {
 pub enum TrainError {
     /// A node or a message failed.
     #[error(transparent)]
-    Driver(#[from] DriverError),
+    Federation(#[from] FederationError),
     /// No noise gives what was asked for.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
@@ -106,10 +105,10 @@ impl From<&Minimum> for Start {
 }
 
 /// Runs `plan` from `start`. `observe` sees every round and may stop the run.
-pub fn train(
+pub fn train<T: Transport>(
     plan: &Plan,
     objective: SteffleObjective,
-    federation: &mut Federation,
+    federation: &mut Federation<T>,
     start: Start,
     mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
 ) -> Result<Outcome, TrainError> {
@@ -125,15 +124,14 @@ pub fn train(
     };
     let silos = federation.sizes().len().max(1) as f64;
     let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
-    let layers = federation.agreement().model.blocks().len();
+    let layers = federation.model().blocks().len();
     let protected = plan.protected(objective.classes, records, layers)?;
     match &protected {
         None => federation.open_plainly()?,
         Some(protected) => {
-            federation.protect(&start, protected.cap, protected.shaped)?;
             let (epsilon, delta) = (protected.epsilon.value(), protected.delta.value());
             let offer = federation.offer(protected.claim, epsilon, delta, rounds)?;
-            federation.open(offer, |units| protected.terms_for(units))?;
+            federation.open(offer, |offer| protected.opening(offer))?;
         }
     }
     // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones
@@ -152,7 +150,7 @@ pub fn train(
     let mut server: Box<dyn server::Server> = match (settings.server, settings.mode) {
         (Server::Improved, Mode::None | Mode::Exact(_) | Mode::Poisson(_)) => {
             let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
-            let blocks = federation.agreement().model.blocks().to_vec();
+            let blocks = federation.model().blocks().to_vec();
             Box::new(Improved::new(objective, settings.lambda, &blocks, start, curvature, &census))
         }
         (Server::LagrangianDual, Mode::None | Mode::Exact(_) | Mode::Poisson(_)) => {
@@ -162,7 +160,7 @@ pub fn train(
             let problem = SteffleProblem::new(objective, settings.lambda, form, set);
             let plain = DescentAscent::new(problem, start, settings.rates, rounds, &census);
             if let Mode::Paper(paper) = mode {
-                theorem = Some(set_noise(federation, &paper, plain.problem(), rounds)?);
+                theorem = Some(set_noise(federation, &paper, plain.problem(), rounds));
             }
             Box::new(plain)
         }
@@ -193,9 +191,9 @@ pub fn train(
             return Err(TrainError::Interrupted(round));
         }
     }
+    federation.close()?;
     let (spent, receipts) = (federation.spent(), federation.receipts());
     let statement = federation.statement();
-    federation.close()?;
     // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
     let signal_to_noise = (!signals.is_empty() && protected.is_some()).then(|| {
         let count = signals.len() as f64;
@@ -212,12 +210,12 @@ pub fn train(
 /// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of
 /// standard deviation sigma_w; the same law in terms of the raw class sums is `sigma_w m
 /// sqrt(p_r) / 2` on row r.
-fn set_noise(
-    federation: &mut Federation,
+fn set_noise<T: Transport>(
+    federation: &mut Federation<T>,
     paper: &Paper,
     problem: &SteffleProblem,
     rounds: u32,
-) -> Result<Theorem, DriverError> {
+) -> Theorem {
     let rho = problem.weights().iter().map(ClassWeights::smallest).fold(1.0, f64::min);
     let table = |dual: f64| -> Vec<Vec<f64>> {
         let row = |p: &f64| dual * p.sqrt() / 2.0;
@@ -232,11 +230,11 @@ fn set_noise(
         let dual = paper::sigma_dual(epsilon, delta, rounds, records, fraction);
         (dual, dual * paper.clip * paper.diameter)
     };
-    federation.change_terms(|records| {
+    federation.set_noise(|records| {
         let (dual, theta) = sigmas(records);
-        Terms::OfMean(NoiseScale { theta, table: table(dual) })
-    })?;
+        NoiseScale { theta, table: table(dual) }
+    });
     let silo_records = federation.sizes().iter().copied().min().unwrap_or(0);
     let (sigma_dual, sigma_theta) = sigmas(silo_records);
-    Ok(Theorem { rho, silo_records, sigma_dual, sigma_theta })
+    Theorem { rho, silo_records, sigma_dual, sigma_theta }
 }

@@ -1,14 +1,14 @@
 //! Identities of the whole protocol, on small generated populations.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use rand::Rng;
 
 use super::*;
-use crate::driver::{Agreement, Federation};
 use crate::fairness::{ClassWeights, Dual, Notion, divergence, psi};
+use crate::federation::{Agreement, Federation};
 use crate::model::{Classifier, ModelKind, Point};
+use crate::node::InProcess;
 use crate::noise::NoiseKind;
 use crate::protocol::{RunId, SchemaHash};
 use crate::randomness::{Purpose, stream};
@@ -77,17 +77,24 @@ impl Population {
         Agreement {
             run: RunId([1; 16]),
             schema: SchemaHash([2; 32]),
-            model: Arc::from(kind.build(LAYOUT, self.l).unwrap()),
-            objective: Arc::new(self.objective(notion)),
+            columns: Vec::new(),
+            layout: LAYOUT,
+            model: kind.clone(),
+            scores: self.objective(notion).into(),
             seed: 5,
             noise: NoiseKind::Simulation,
-            kind: crate::driver::RunKind::default(),
+            kind: crate::federation::RunKind::default(),
         }
     }
 
-    fn silos(&self, kind: &ModelKind, notion: Notion, cuts: &[Vec<usize>]) -> Federation {
-        let silos = cuts.iter().map(|ids| (self.records(ids), self.attributes(ids))).collect();
-        Federation::of_silos(self.agreement(kind, notion), silos).unwrap()
+    fn silos(
+        &self,
+        kind: &ModelKind,
+        notion: Notion,
+        cuts: &[Vec<usize>],
+    ) -> Federation<InProcess> {
+        let silos = cuts.iter().map(|ids| (self.records(ids), self.attributes(ids)));
+        Federation::join(InProcess::silos(silos), self.agreement(kind, notion)).unwrap()
     }
 
     fn split(
@@ -96,13 +103,12 @@ impl Population {
         notion: Notion,
         records: &[Vec<usize>],
         attributes: &[Vec<usize>],
-    ) -> Federation {
-        Federation::split(
-            self.agreement(kind, notion),
-            records.iter().map(|ids| self.records(ids)).collect(),
-            attributes.iter().map(|ids| self.attributes(ids)).collect(),
-        )
-        .unwrap()
+    ) -> Federation<InProcess> {
+        let nodes = InProcess::split(
+            records.iter().map(|ids| self.records(ids)),
+            attributes.iter().map(|ids| self.attributes(ids)),
+        );
+        Federation::join(nodes, self.agreement(kind, notion)).unwrap()
     }
 }
 
@@ -125,9 +131,13 @@ fn paper(epsilon: f64) -> Mode {
     Mode::Paper(Paper { epsilon, delta, clip: 1.0, diameter: 4.0 })
 }
 
-fn run(federation: &mut Federation, objective: SteffleObjective, settings: &Settings) -> Outcome {
+fn run(
+    federation: &mut Federation<InProcess>,
+    objective: SteffleObjective,
+    settings: &Settings,
+) -> Outcome {
     let plan = settings.clone().check(federation.sizes()).unwrap();
-    let model = federation.agreement().model.clone();
+    let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
     train(&plan, objective, federation, start.into(), go_on).unwrap()
 }
@@ -252,7 +262,7 @@ fn one_step_descends_and_ascends_the_objective() {
     let kind = ModelKind::Softmax;
     let cuts = [ids[..25].to_vec(), ids[25..].to_vec()];
     let mut federation = people.silos(&kind, notion, &cuts);
-    let model = federation.agreement().model.clone();
+    let model = federation.model().clone();
     let mut random = stream(3, 0, Purpose::Initial, 0);
     let mut draw = move || f64::from(random.next_u32()) / 2.0_f64.powi(31) - 1.0;
     let theta: Vec<f64> = (0..model.parameters()).map(|_| draw()).collect();
@@ -317,7 +327,7 @@ fn training_makes_the_outputs_fairer() {
         let length = Length::Rounds(400);
         let settings = Settings { lambda, length, rates, ..settings(Mode::None) };
         let trained = run(&mut federation, people.objective(notion), &settings);
-        let model = federation.agreement().model.clone();
+        let model = federation.model().clone();
         let outputs =
             Point::new(model.as_ref(), &trained.theta).probabilities(people.records(&ids).rows());
         let mut table = vec![0.0; 4];
@@ -341,7 +351,7 @@ fn the_papers_noise_has_the_papers_law() {
         let mut agreement = people.agreement(&ModelKind::Logistic, notion);
         agreement.seed = seed;
         let silo = vec![(people.records(&ids), people.attributes(&ids))];
-        let mut federation = Federation::of_silos(agreement, silo).unwrap();
+        let mut federation = Federation::join(InProcess::silos(silo), agreement).unwrap();
         let settings = Settings { rates, length: Length::Rounds(1), ..settings(mode) };
         run(&mut federation, people.objective(notion), &settings)
     };
@@ -366,7 +376,7 @@ fn the_unconstrained_optimum_has_no_slope() {
     let cuts = [ids[..100].to_vec(), ids[100..].to_vec()];
     let solve = |kind: &ModelKind, evaluations: u32| {
         let mut federation = people.silos(kind, Notion::None, &cuts);
-        let model = federation.agreement().model.clone();
+        let model = federation.model().clone();
         let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
         let tolerance = Tolerance { evaluations, gradient: 1e-6 };
         erm(&mut federation, start, tolerance, |_, _| ControlFlow::Continue(())).unwrap()
@@ -425,5 +435,5 @@ fn a_run_can_be_interrupted_and_divergence_is_told() {
     let plan = Settings { rates, output: Output::Average, ..settings(paper(1.0)) };
     let plan = plan.check(&[100]).unwrap();
     let diverged = train(&plan, objective, &mut federation, vec![0.0; 8].into(), go_on);
-    assert!(matches!(diverged, Err(TrainError::Diverged(_) | TrainError::Driver(_))));
+    assert!(matches!(diverged, Err(TrainError::Diverged(_) | TrainError::Federation(_))));
 }

@@ -24,15 +24,14 @@ impl Ready {
     /// Silos train by themselves, the server averages. The unconstrained model is only compared
     /// with.
     pub(crate) fn federate(
-        mut self,
+        self,
         plan: &FederatedPlan,
         public: &Public,
         mut step: impl FnMut(),
     ) -> Result<Trained, Failure> {
         let clock = Clock::start();
-        let (model, seed) =
-            (self.federation.agreement().model.clone(), self.federation.agreement().seed);
-        let silos = self.federation.records();
+        let (model, seed) = (self.federation.model().clone(), self.federation.agreement().seed);
+        let silos = self.federation.transport().records();
         let observe = |_: &FederatedRound| {
             step();
             ControlFlow::Continue(())

@@ -1,7 +1,8 @@
 //! What a one-shot release tells about models, and whether it tells enough.
 
 use serde::Serialize;
-use steffle::driver::{DriverError, Federation, GapEstimate, OneShot, Pooling};
+use steffle::federation::{Federation, FederationError, GapEstimate, OneShot, Pooling};
+use steffle::node::InProcess;
 use steffle::train::{FairPath, Targeted};
 use steffle_privacy::{Delta, Mu, discrete};
 
@@ -49,10 +50,10 @@ pub(crate) struct Told {
 impl Told {
     /// Has every attributes division release its sums under the terms of the run.
     pub(crate) fn release(
-        federation: &mut Federation,
+        federation: &mut Federation<InProcess>,
         once: Once,
         unconstrained: &[f64],
-    ) -> Result<Self, DriverError> {
+    ) -> Result<Self, FederationError> {
         let release = federation.release_once(once.pooling, Some(&once.terms))?;
         let unconstrained = federation.estimate_gap(&release, unconstrained)?;
         Ok(Self { release, unconstrained, mu: once.terms.mu(), delta: once.delta })
@@ -65,7 +66,7 @@ impl Told {
     /// What it says about a model.
     pub(crate) fn about(
         &self,
-        path: &mut FairPath<'_>,
+        path: &mut FairPath<'_, InProcess>,
         theta: &[f64],
     ) -> Result<OneShotReport, Failure> {
         let gap = path.estimate_gap(&self.release, theta);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use steffle::baselines::FederatedRound;
-use steffle::division::SiloError;
-use steffle::division::attributes::{AttributesDivisionError, ClassRelease};
-use steffle::driver::{Agreement, DriverError, Federation, GapEstimate, RunKind};
-use steffle::model::Classifier;
-use steffle::one_shot::OneShotError;
+use steffle::division::attributes::ClassRelease;
+use steffle::federation::{Agreement, Federation, FederationError, GapEstimate, RunKind};
+use steffle::model::{Classifier, ModelKind};
+use steffle::node::{InProcess, RARE_COLUMN};
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
@@ -69,7 +68,7 @@ pub(crate) enum Trace {
 
 /// A federation that is ready to train.
 pub(crate) struct Ready {
-    pub(super) federation: Federation,
+    pub(super) federation: Federation<InProcess>,
     objective: SteffleObjective,
     pub(super) start: Vec<f64>,
     /// What every feature is called.
@@ -107,8 +106,10 @@ impl Ready {
         let agreement = Agreement {
             run: run_id(&hash, config.seed),
             schema: SchemaHash(hash),
-            model: model.clone(),
-            objective: Arc::new(objective),
+            columns: Vec::new(),
+            layout: schema.layout(),
+            model: config.model.clone().unwrap_or(ModelKind::Softmax),
+            scores: objective.into(),
             seed: config.seed,
             noise: config.noise(),
             kind: RunKind {
@@ -117,15 +118,15 @@ impl Ready {
                 notion: config.notion.to_string(),
             },
         };
-        let federation = match holdings {
-            Holdings::Silos(silos) => Federation::of_silos(agreement, silos),
-            Holdings::Split { records, attributes } => {
-                Federation::split(agreement, records, attributes)
-            }
-        }
-        .map_err(|error| Failure::data("train::federation", error.to_string()))?;
+        let nodes = match holdings {
+            Holdings::Silos(silos) => InProcess::silos(silos),
+            Holdings::Split { records, attributes } => InProcess::split(records, attributes),
+        };
+        let federation = Federation::join(nodes, agreement)
+            .map_err(|error| Failure::data("train::federation", error.to_string()))?;
+        let fit = federation.trips();
         let start = model.initial(&mut stream(config.seed, 0, Purpose::Initial, 0));
-        Ok(Self { federation, objective, start, features: feature_names(schema), fit: 0 })
+        Ok(Self { federation, objective, start, features: feature_names(schema), fit })
     }
 
     /// Trains the unconstrained model to its optimum.
@@ -263,10 +264,11 @@ impl Ready {
     }
 
     /// A refusal to pool names the feature by its number; the user knows it by its column.
-    fn name_feature(&self, error: &DriverError) -> Failure {
-        if let DriverError::Silo { source: SiloError::OneShot(rare), .. } = error
-            && let OneShotError::RareColumn { column, .. } = rare
-            && let Some(name) = self.features.get(*column)
+    fn name_feature(&self, error: &FederationError) -> Failure {
+        if let FederationError::Refused { refused, .. } = error
+            && refused.code == RARE_COLUMN
+            && let Some(&column) = refused.numbers.first()
+            && let Some(name) = self.features.get(column as usize)
         {
             let help = format!(
                 "feature column {column} is {name}: merge it with other levels, declare \
@@ -404,21 +406,20 @@ fn feature_names(schema: &Schema) -> Vec<String> {
 }
 
 /// A budget that does not allow it has a status of its own.
-pub(super) fn failed(error: &DriverError) -> Failure {
-    if let DriverError::Silo { source: SiloError::Attributes(refused), .. } = error
-        && let AttributesDivisionError::Refused(refusal) = refused
-        && let Refusal::Budget { .. } | Refusal::Policy { .. } | Refusal::Revealed { .. } = refusal
+pub(super) fn failed(error: &FederationError) -> Failure {
+    if let FederationError::Refused { refused, .. } = error
+        && let Some(code) = Refusal::CODES_OF_BUDGET.iter().find(|code| **code == refused.code)
     {
         let help = "a store's budget is for its life: every run, method and lambda on the same \
                     records adds up; ask for less, or end here";
-        return Failure::budget(refusal.code(), error.to_string()).help(help);
+        return Failure::budget(code, error.to_string()).help(help);
     }
     Failure::data("train::failed", error.to_string())
 }
 
 fn explain(error: &TrainError) -> Failure {
     match error {
-        TrainError::Driver(error) => failed(error),
+        TrainError::Federation(error) => failed(error),
         TrainError::Diverged(_) => Failure::data("train::diverged", error.to_string()),
         _ => Failure::data("train::failed", error.to_string()),
     }
@@ -449,15 +450,17 @@ mod tests {
             epsilon: 1.0,
             delta: 1e-9,
         };
-        let source = SiloError::Attributes(refusal.into());
-        let failure = explain(&TrainError::Driver(DriverError::Silo { silo: 1, source }));
+        let refused = |silo: usize, refusal: Refusal| FederationError::Refused {
+            silo,
+            refused: refusal.into(),
+        };
+        let failure = explain(&TrainError::Federation(refused(1, refusal)));
         assert_eq!(failure.status, Status::Budget);
         assert_eq!(failure.code, "steffle::ledger::budget");
         for word in ["silo 1", "spent", "asked", "left", "epsilon 1"] {
             assert!(failure.message.contains(word), "{}", failure.message);
         }
-        let source = SiloError::Attributes(Refusal::Kind.into());
-        let other = failed(&DriverError::Silo { silo: 0, source });
+        let other = failed(&refused(0, Refusal::Kind));
         assert_eq!(other.status, Status::Data);
     }
 }

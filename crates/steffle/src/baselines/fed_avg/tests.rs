@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::baselines::gradients::LossGradients;
-use crate::driver::{Agreement, Federation};
 use crate::fairness::Notion;
+use crate::federation::{Agreement, Federation};
 use crate::model::{Logistic, ModelKind};
+use crate::node::InProcess;
 use crate::noise::NoiseKind;
 use crate::protocol::{RunId, SchemaHash};
 use crate::record::{Attributes, Layout, Rows, Sensitive};
@@ -110,14 +111,16 @@ fn one_full_step_is_steffle_without_fairness() {
         let agreement = Agreement {
             run: RunId([1; 16]),
             schema: SchemaHash([2; 32]),
-            model: model.clone(),
-            objective: Arc::new(objective),
+            columns: Vec::new(),
+            layout,
+            model: kind.clone(),
+            scores: objective.into(),
             seed: 5,
             noise: NoiseKind::Simulation,
-            kind: crate::driver::RunKind::default(),
+            kind: crate::federation::RunKind::default(),
         };
         let silos = vec![silo(0, 40), silo(40, 170), silo(170, 200)];
-        let mut federation = Federation::of_silos(agreement, silos).unwrap();
+        let mut federation = Federation::join(InProcess::silos(silos), agreement).unwrap();
         let start: Vec<f64> = (0..model.parameters()).map(|i| (i % 3) as f64 * 0.1).collect();
         let rates = Rates { theta: 0.5, dual: 0.1, decay: 0.8 };
         let plain = Settings {
@@ -132,7 +135,7 @@ fn one_full_step_is_steffle_without_fairness() {
             ControlFlow::Continue(())
         });
         let settings = FedAvg { rounds: 30, batch: None, step: 0.5, ..FedAvg::default() };
-        let records = federation.records();
+        let records = federation.transport().records();
         let ours = fed_avg(model.as_ref(), &records, &settings, start, 5, go_on).unwrap();
         let steffle = steffle.unwrap();
         close(&ours.theta, &steffle.theta, 1e-12);

@@ -158,6 +158,11 @@ impl AttributesDivision {
         self.store.set_ledger(ledger)
     }
 
+    /// Gives its ledger to a store of the same records that follows this one.
+    pub fn into_ledger(self) -> Box<dyn Ledger> {
+        self.store.into_ledger()
+    }
+
     /// Accepts an offer, if its ledger and policy do, and grants the run its share; a grant before
     /// it is closed. `terms` are what replies are released under: whatever they are, the ledger
     /// refuses what the grant does not cover.

@@ -262,6 +262,10 @@ impl Store {
         Ok(())
     }
 
+    pub(super) fn into_ledger(self) -> Box<dyn Ledger> {
+        self.ledger
+    }
+
     pub(super) fn ledger(&mut self) -> &mut dyn Ledger {
         self.ledger.as_mut()
     }

@@ -19,9 +19,9 @@ mod price;
 mod response;
 mod store;
 mod sums;
-mod terms;
 mod units;
 
+pub use crate::protocol::{NoiseScale, Share, Terms};
 pub(crate) use bounds::{CLASSES, reach};
 pub use classes::ClassMessage;
 pub(in crate::division) use division::{About, Asked};
@@ -35,7 +35,6 @@ pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
 pub use store::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
 pub use sums::Sums;
 pub(in crate::division) use sums::{Selection, SumsChunk};
-pub use terms::{NoiseScale, Share, Terms};
 pub use units::UnitList;
 
 use combinations::Combinations;

@@ -173,6 +173,11 @@ impl RecordsDivision {
         Ok(())
     }
 
+    /// Forgets caps and shape: a run that claims nothing has neither.
+    pub fn unprotect(&mut self) {
+        self.protection = Protection::default();
+    }
+
     /// The shape of the noise, if it has one.
     pub fn whitening(&self) -> Option<&Arc<Whitening>> {
         self.protection.whitening()

@@ -3,7 +3,8 @@
 use super::*;
 use crate::division::attributes::ClassRelease;
 use crate::division::records::RowCap;
-use crate::driver::Pooling;
+use crate::federation::Pooling;
+use crate::node::InProcess;
 use crate::server::Minimum;
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
@@ -21,18 +22,23 @@ fn exact(epsilon: f64) -> Exact {
     }
 }
 
-fn public(federation: &mut Federation) -> Minimum {
-    let model = federation.agreement().model.clone();
+fn public(federation: &mut Federation<InProcess>) -> Minimum {
+    let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
     erm(federation, start, TOLERANCE, |_, _| ControlFlow::Continue(())).unwrap()
 }
 
-fn federation(people: &Population, kind: &ModelKind, notion: Notion, seed: u64) -> Federation {
+fn federation(
+    people: &Population,
+    kind: &ModelKind,
+    notion: Notion,
+    seed: u64,
+) -> Federation<InProcess> {
     let n = people.labels.len();
     let cuts = [(0..n / 3).collect::<Vec<usize>>(), (n / 3..n).collect()];
     let agreement = Agreement { seed, ..people.agreement(kind, notion) };
-    let silos = cuts.iter().map(|ids| (people.records(ids), people.attributes(ids))).collect();
-    Federation::of_silos(agreement, silos).unwrap()
+    let silos = cuts.iter().map(|ids| (people.records(ids), people.attributes(ids)));
+    Federation::join(InProcess::silos(silos), agreement).unwrap()
 }
 
 /// A problem with the unconstrained model that every run on it starts at.
@@ -61,7 +67,7 @@ impl Case {
         let start = match self.server {
             Server::Improved | Server::LagrangianDual => Start::from(&self.start),
             Server::Plain => {
-                let model = federation.agreement().model.clone();
+                let model = federation.model().clone();
                 model.initial(&mut stream(5, 0, Purpose::Initial, 0)).into()
             }
         };

@@ -18,14 +18,14 @@ fn randomised(epsilon: f64, classes: usize) -> ClassRelease {
 }
 
 /// The unconstrained model of a federation.
-fn public(federation: &mut Federation) -> Minimum {
-    let model = federation.agreement().model.clone();
+fn public(federation: &mut Federation<InProcess>) -> Minimum {
+    let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
     erm(federation, start, TOLERANCE, keep_on).unwrap()
 }
 
 fn solve(
-    federation: &mut Federation,
+    federation: &mut Federation<InProcess>,
     objective: SteffleObjective,
     release: ClassRelease,
     lambdas: &[f64],
@@ -56,13 +56,12 @@ fn gradients_are_those_of_the_value() {
         people.classes[4] = MISSING_CLASS;
         let ids: Vec<usize> = (0..90).collect();
         let objective = SteffleObjective { sharpness, ..people.objective(notion) };
-        let agreement =
-            Agreement { objective: Arc::new(objective), ..people.agreement(&kind, notion) };
+        let agreement = Agreement { scores: objective.into(), ..people.agreement(&kind, notion) };
         let silos =
             [&ids[..30], &ids[30..]].map(|own| (people.records(own), people.attributes(own)));
-        let mut federation = Federation::of_silos(agreement, silos.into()).unwrap();
+        let mut federation = Federation::join(InProcess::silos(silos), agreement).unwrap();
         federation.impute(release).unwrap();
-        let model = federation.agreement().model.clone();
+        let model = federation.model().clone();
         let mut random = stream(3, 0, Purpose::Initial, 0);
         let mut draw = move || f64::from(random.next_u32()) / 2.0_f64.powi(32) - 0.5;
         let theta: Vec<f64> = (0..model.parameters()).map(|_| draw()).collect();
@@ -106,6 +105,7 @@ fn revealed_classes_give_the_tables_and_the_divergence_of_the_real_ones() {
     let imputed = federation.ask_imputed(&question).unwrap();
     let (cells, form) = (SteffleProblem::census(objective), Form::Centred);
     let question = Question { theta: theta.clone(), cells, form, batch: Batch::All, loss: true };
+    federation.open_plainly().unwrap();
     let real = federation.round(0, &question).unwrap();
     assert!((imputed.loss - real.loss).abs() < 1e-10);
     close(&imputed.gradient, &real.gradient, 1e-10);
@@ -163,7 +163,7 @@ fn every_centralisation_and_model_trains_on_the_same_answers() {
         let objective = people.objective(notion);
         // What the objective and its gradient are at some theta, and what the solver makes of it.
         // (It makes of a network what rounding decides among many minima.)
-        let train = |mut federation: Federation| {
+        let train = |mut federation: Federation<InProcess>| {
             let solved =
                 solve(&mut federation, objective, ClassRelease::Revealed, &[2.0]).remove(0);
             let start = public(&mut federation);
@@ -209,7 +209,7 @@ fn rows_of_a_unit_get_one_answer_in_every_centralisation() {
     let response = RandomisedResponse::new(0.1.try_into().unwrap(), 2).unwrap();
     let (own, other) = response.memberships();
     let records = |units: &[u32]| people.records(&ids).with_units(units).unwrap();
-    let counts = |mut federation: Federation| {
+    let counts = |mut federation: Federation<InProcess>| {
         federation.impute(ClassRelease::Randomised(response)).unwrap();
         let question = ImputedQuestion { theta: vec![0.0; 8], cells: Vec::new() };
         let sums = federation.ask_imputed(&question).unwrap();
@@ -217,11 +217,12 @@ fn rows_of_a_unit_get_one_answer_in_every_centralisation() {
     };
     let silos = |units: &[u32]| {
         let silo = vec![(records(units), people.attributes(&ids))];
-        Federation::of_silos(people.agreement(&kind, notion), silo).unwrap()
+        Federation::join(InProcess::silos(silo), people.agreement(&kind, notion)).unwrap()
     };
     let split = |units: &[u32]| {
         let agreement = people.agreement(&kind, notion);
-        Federation::split(agreement, vec![records(units)], vec![people.attributes(&ids)]).unwrap()
+        let nodes = InProcess::split([records(units)], [people.attributes(&ids)]);
+        Federation::join(nodes, agreement).unwrap()
     };
     let together = [0; 40];
     for count in [counts(silos(&together)), counts(split(&together))] {
@@ -262,7 +263,7 @@ fn debiased_tables_have_the_real_ones_as_their_mean() {
     let tables = |release: ClassRelease, seed: u64| {
         let agreement = Agreement { seed, ..people.agreement(&ModelKind::Logistic, notion) };
         let silo = vec![(people.records(&ids), people.attributes(&ids))];
-        let mut federation = Federation::of_silos(agreement, silo).unwrap();
+        let mut federation = Federation::join(InProcess::silos(silo), agreement).unwrap();
         federation.impute(release).unwrap();
         let theta = (0..8).map(|i| 0.2 * f64::from(i) - 0.5).collect();
         let question = ImputedQuestion { theta, cells: Vec::new() };
@@ -287,15 +288,13 @@ fn a_sharp_surrogate_is_close_to_the_decisions() {
     let ids: Vec<usize> = (0..300).collect();
     let notion = Notion::DemographicParity;
     let objective = SteffleObjective { sharpness: 1e4, ..people.objective(notion) };
-    let agreement = Agreement {
-        objective: Arc::new(objective),
-        ..people.agreement(&ModelKind::Logistic, notion)
-    };
+    let agreement =
+        Agreement { scores: objective.into(), ..people.agreement(&ModelKind::Logistic, notion) };
     let silo = vec![(people.records(&ids), people.attributes(&ids))];
-    let mut federation = Federation::of_silos(agreement, silo).unwrap();
+    let mut federation = Federation::join(InProcess::silos(silo), agreement).unwrap();
     federation.impute(ClassRelease::Revealed).unwrap();
     let theta: Vec<f64> = (0..8).map(|i| 0.31 * f64::from(i) - 0.97).collect();
-    let model = federation.agreement().model.clone();
+    let model = federation.model().clone();
     let outputs = Point::new(model.as_ref(), &theta).probabilities(people.records(&ids).rows());
     let mut hard = vec![0.0; 4];
     for (f, &class) in outputs.chunks_exact(2).zip(&people.classes) {

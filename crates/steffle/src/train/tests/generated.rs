@@ -2,7 +2,6 @@
 
 use super::one_shot::{Generated, public, true_gap};
 use super::*;
-use crate::driver::MemoryLedger;
 
 /// The command line's defaults but for lambda and epsilon.
 fn defaults(lambda: f64, epsilon: f64, n: usize) -> Settings {
@@ -44,14 +43,14 @@ fn exact_defaults_work_or_say_that_they_do_not() {
         let data = Generated::new(n, numeric, columns, levels, k, n as u64 + k as u64);
         let (mut federation, objective) = data.federation();
         let start = public(&mut federation);
-        let model = federation.agreement().model.clone();
+        let model = federation.model().clone();
         let gap = |theta: &[f64]| true_gap(model.as_ref(), &data.records, &data.classes, k, theta);
         let before = gap(&start.theta);
-        let mut run = |epsilon: f64| {
+        let run = |epsilon: f64| {
             let plan = defaults(16.0, epsilon, n).check(federation.sizes()).unwrap();
             let from = Start::from(&start);
-            // As if on another store: the budget of one is spent after a run.
-            federation.set_ledgers(MemoryLedger::default).unwrap();
+            // On another store: the budget of one is spent after a run.
+            let (mut federation, _) = data.federation();
             let run = train(&plan, objective, &mut federation, from, go_on).unwrap();
             (gap(&run.theta), run.signal_to_noise.unwrap())
         };

@@ -5,8 +5,9 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::*;
 use crate::division::attributes::ClassRelease;
-use crate::driver::{DriverError, Pooling};
+use crate::federation::{FederationError, Pooling};
 use crate::metrics::decide;
+use crate::node::InProcess;
 use crate::server::Minimum;
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
@@ -15,8 +16,8 @@ fn keep_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-pub(super) fn public(federation: &mut Federation) -> Minimum {
-    let model = federation.agreement().model.clone();
+pub(super) fn public(federation: &mut Federation<InProcess>) -> Minimum {
+    let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
     erm(federation, start, TOLERANCE, keep_on).unwrap()
 }
@@ -27,7 +28,7 @@ fn terms(epsilon: f64) -> OneShotTerms {
 
 /// Theta at lambda 2 after a release without noise.
 fn noiseless(
-    federation: &mut Federation,
+    federation: &mut Federation<InProcess>,
     objective: SteffleObjective,
     pooling: Pooling,
 ) -> Vec<f64> {
@@ -114,7 +115,7 @@ fn a_second_release_is_refused_and_so_is_a_rare_column() {
     let terms = terms(1.0);
     let open = Pooling::Pooled { secure_aggregation: false };
     let rare = federation.release_once(open, Some(&terms)).unwrap_err();
-    assert!(matches!(rare, DriverError::Silo { silo: 0, .. }));
+    assert!(matches!(rare, FederationError::Refused { silo: 0, .. }));
     assert!(rare.to_string().contains("non-zero entries"), "{rare}");
     let secure = Pooling::Pooled { secure_aggregation: true };
     federation.release_once(secure, Some(&terms)).unwrap();
@@ -200,28 +201,30 @@ impl Generated {
         Self { records, classes, layout, k }
     }
 
-    pub(super) fn federation(&self) -> (Federation, SteffleObjective) {
+    pub(super) fn federation(&self) -> (Federation<InProcess>, SteffleObjective) {
         self.federation_of(9)
     }
 
     /// With noise of this seed.
-    fn federation_of(&self, seed: u64) -> (Federation, SteffleObjective) {
+    fn federation_of(&self, seed: u64) -> (Federation<InProcess>, SteffleObjective) {
         let notion = Notion::DemographicParity;
         let objective = SteffleObjective { notion, classes: self.k, labels: 2, sharpness: 1.0 };
         let agreement = Agreement {
             run: RunId([1; 16]),
             schema: SchemaHash([2; 32]),
-            model: Arc::from(ModelKind::Logistic.build(self.layout, 2).unwrap()),
-            objective: Arc::new(objective),
+            columns: Vec::new(),
+            layout: self.layout,
+            model: ModelKind::Logistic,
+            scores: objective.into(),
             seed,
             noise: crate::noise::NoiseKind::Simulation,
-            kind: crate::driver::RunKind::default(),
+            kind: crate::federation::RunKind::default(),
         };
         let ids = self.records.ids().to_vec();
         let sealed = Sensitive::new(self.classes.clone());
         let attributes = Attributes::new(ids, sealed, self.k).unwrap();
         let silo = (self.records.clone(), attributes);
-        (Federation::of_silos(agreement, vec![silo]).unwrap(), objective)
+        (Federation::join(InProcess::silos(vec![silo]), agreement).unwrap(), objective)
     }
 }
 
@@ -273,7 +276,7 @@ fn defaults_work_or_say_that_they_do_not_on_generated_data() {
             (federation, objective, public, estimate)
         };
         let (mut federation, objective, public, estimate) = release(epsilon);
-        let model = federation.agreement().model.clone();
+        let model = federation.model().clone();
         let gap = |theta: &[f64]| true_gap(model.as_ref(), &data.records, &data.classes, k, theta);
         let before = gap(&public.theta);
         let off = (estimate.gap - before).abs();
@@ -310,7 +313,7 @@ fn a_model_that_followed_the_noise_is_told() {
         let theta = path.solve(6.0, keep_on).unwrap().theta;
         let told = path.estimate_gap(&release, &theta).unwrap();
         let again = federation.estimate_gap(&release, &theta).unwrap();
-        let model = federation.agreement().model.clone();
+        let model = federation.model().clone();
         let gap = true_gap(model.as_ref(), &data.records, &data.classes, 2, &theta);
         assert!((told.gap - gap).abs() < 4.0 * told.standard_error, "{seed}: {told:?} {gap}");
         off += (told.gap - gap) / SEEDS as f64;

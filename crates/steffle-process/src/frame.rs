@@ -1,0 +1,105 @@
+//! Frames: a length in eight bytes, little-endian, then as many bytes.
+
+use std::io::{self, Read, Write};
+
+/// The most bytes of a frame, unless somebody says otherwise: a handover of ten million records.
+pub const MOST: u64 = 4 << 30;
+
+/// Why there is no next frame.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// A length beyond the cap: nothing was read of it, and nothing reserved for it.
+    #[error("a frame of {found} bytes; allowed are {most}")]
+    Large {
+        /// The length.
+        found: u64,
+        /// The cap.
+        most: u64,
+    },
+    /// The stream ended in the middle of a frame.
+    #[error("the stream ended after {found} of {expected} bytes of a frame")]
+    Truncated {
+        /// Bytes that came.
+        found: u64,
+        /// Bytes that were announced.
+        expected: u64,
+    },
+    /// The stream failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The next frame; `None` where the stream ends before one. Memory is taken as bytes come: a length
+/// is only a word.
+pub fn read(from: &mut impl Read, most: u64) -> Result<Option<Vec<u8>>, FrameError> {
+    const LENGTH: u64 = 8;
+    let mut length = Vec::new();
+    from.by_ref().take(LENGTH).read_to_end(&mut length)?;
+    let Ok(announced) = <[u8; 8]>::try_from(&length[..]) else {
+        let found = length.len() as u64;
+        return if found == 0 {
+            Ok(None)
+        } else {
+            Err(FrameError::Truncated { found, expected: LENGTH })
+        };
+    };
+    let expected = u64::from_le_bytes(announced);
+    if expected > most {
+        return Err(FrameError::Large { found: expected, most });
+    }
+    let mut frame = Vec::new();
+    from.by_ref().take(expected).read_to_end(&mut frame)?;
+    let found = frame.len() as u64;
+    if found < expected {
+        return Err(FrameError::Truncated { found, expected });
+    }
+    Ok(Some(frame))
+}
+
+/// Writes a frame and flushes; refuses one beyond the cap.
+pub fn write(to: &mut impl Write, frame: &[u8], most: u64) -> Result<(), FrameError> {
+    let found = frame.len() as u64;
+    if found > most {
+        return Err(FrameError::Large { found, most });
+    }
+    to.write_all(&found.to_le_bytes())?;
+    to.write_all(frame)?;
+    Ok(to.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_survive_the_pipe_and_ends_are_told_apart() {
+        let mut pipe = Vec::new();
+        for frame in [&b""[..], b"one", &[7; 1000]] {
+            write(&mut pipe, frame, 1000).unwrap();
+        }
+        let mut from = &pipe[..];
+        assert_eq!(read(&mut from, 1000).unwrap().unwrap(), b"");
+        assert_eq!(read(&mut from, 1000).unwrap().unwrap(), b"one");
+        assert_eq!(read(&mut from, 1000).unwrap().unwrap(), [7; 1000]);
+        assert!(read(&mut from, 1000).unwrap().is_none());
+        for end in 1..8 {
+            let error = read(&mut &pipe[..end], 1000).unwrap_err();
+            assert!(matches!(error, FrameError::Truncated { expected: 8, .. }), "{error}");
+        }
+        let error = read(&mut &pipe[8..18], 1000).unwrap_err();
+        assert!(matches!(error, FrameError::Truncated { found: 2, expected: 3 }), "{error}");
+    }
+
+    #[test]
+    fn a_length_is_only_a_word() {
+        let mut pipe = u64::MAX.to_le_bytes().to_vec();
+        assert!(matches!(read(&mut &pipe[..], MOST), Err(FrameError::Large { .. })));
+        // Below the cap, memory is taken for what comes.
+        pipe = (MOST - 1).to_le_bytes().to_vec();
+        pipe.extend([1, 2, 3]);
+        let error = read(&mut &pipe[..], MOST).unwrap_err();
+        assert!(matches!(error, FrameError::Truncated { found: 3, .. }), "{error}");
+        assert!(matches!(write(&mut Vec::new(), &[0; 9], 8), Err(FrameError::Large { .. })));
+    }
+}

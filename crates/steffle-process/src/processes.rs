@@ -1,0 +1,206 @@
+//! The transport: one child process per node.
+
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use steffle::protocol::{Answer, Letter, Lost, NodeId, Reader, Transport, decode};
+
+use crate::frame;
+
+/// How long to wait, and for how much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For a reply.
+    pub reply: Duration,
+    /// The most bytes of a frame.
+    pub bytes: u64,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { reply: Duration::from_mins(10), bytes: frame::MOST }
+    }
+}
+
+/// How long a child may take to end by itself once nobody asks it any more.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Child processes, in the order of the roster.
+pub struct Processes {
+    children: Vec<Party>,
+    patience: Patience,
+}
+
+/// A child and the two threads that move bytes, so that one that does not read or write holds up
+/// nobody.
+struct Party {
+    child: Child,
+    /// Closed when the child is to end.
+    requests: Option<Sender<Vec<u8>>>,
+    answers: Receiver<Result<Vec<u8>, String>>,
+}
+
+impl Processes {
+    /// Starts one process per command, with pipes for what it reads and writes.
+    pub fn start(
+        commands: impl IntoIterator<Item = Command>,
+        patience: Patience,
+    ) -> io::Result<Self> {
+        let mut started = Self { children: Vec::new(), patience };
+        for command in commands {
+            // What was started before is ended when one cannot be.
+            started.children.push(Party::start(command, patience.bytes)?);
+        }
+        Ok(started)
+    }
+
+    /// Process ids.
+    pub fn ids(&self) -> Vec<u32> {
+        self.children.iter().map(|party| party.child.id()).collect()
+    }
+
+    fn send(&mut self, place: usize, message: &[u8]) -> Result<(), String> {
+        let party = self.children.get_mut(place).ok_or("no such node")?;
+        let sent = party.requests.as_ref().map(|to| to.send(message.to_vec()));
+        if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(party.ended()) }
+    }
+
+    fn receive(&mut self, place: usize, until: Instant) -> Result<Answer, String> {
+        let patience = self.patience.reply;
+        let party = self.children.get_mut(place).ok_or("no such node")?;
+        let rest = until.saturating_duration_since(Instant::now());
+        let bytes = match party.answers.recv_timeout(rest) {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(why)) => return Err(format!("{why}; {}", party.ended())),
+            Err(RecvTimeoutError::Disconnected) => return Err(party.ended()),
+            Err(RecvTimeoutError::Timeout) => {
+                party.kill();
+                return Err(format!("no reply within {} seconds", patience.as_secs_f64()));
+            }
+        };
+        decode(Reader::new(&bytes)).map_err(|error| {
+            party.kill();
+            format!("its answer cannot be read: {error}")
+        })
+    }
+
+    fn deliver(&mut self, Letter { to, bytes }: &Letter) -> Result<(), Lost> {
+        let lost = |node| move |why| Lost { node, why };
+        for &node in to {
+            self.send(place(node), bytes).map_err(lost(node))?;
+        }
+        let until = Instant::now() + self.patience.reply;
+        for &node in to {
+            self.receive(place(node), until).map_err(lost(node))?;
+        }
+        Ok(())
+    }
+}
+
+impl Transport for Processes {
+    fn nodes(&self) -> usize {
+        self.children.len()
+    }
+
+    fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
+        let sent: Vec<Result<(), String>> =
+            requests.iter().map(|(node, bytes)| self.send(place(*node), bytes)).collect();
+        let until = Instant::now() + self.patience.reply;
+        let (mut replies, mut letters) = (Vec::with_capacity(requests.len()), Vec::new());
+        for (&(node, _), sent) in requests.iter().zip(sent) {
+            let answer = sent.and_then(|()| self.receive(place(node), until));
+            replies.push(answer.map_err(|why| Lost { node, why }).map(|answer| {
+                letters.extend(answer.letters);
+                answer.reply
+            }));
+        }
+        if replies.iter().all(Result::is_ok) {
+            for letter in &letters {
+                if let Err(lost) = self.deliver(letter) {
+                    return vec![Err(lost); requests.len()];
+                }
+            }
+        }
+        replies
+    }
+}
+
+/// Node 0 is the server, which nobody can ask.
+fn place(node: NodeId) -> usize {
+    (node.0 as usize).wrapping_sub(1)
+}
+
+impl Party {
+    fn start(mut command: Command, most: u64) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (mut input, mut output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
+        let (requests, to_write) = channel::<Vec<u8>>();
+        let (read, answers) = channel();
+        let unwritten = read.clone();
+        thread::spawn(move || {
+            for message in to_write {
+                if let Err(error) = frame::write(&mut input, &message, most) {
+                    let _ = unwritten.send(Err(format!("it does not read: {error}")));
+                    return;
+                }
+            }
+        });
+        thread::spawn(move || {
+            loop {
+                let (next, more) = match frame::read(&mut output, most) {
+                    Ok(Some(answer)) => (Ok(answer), true),
+                    Ok(None) => return,
+                    Err(error) => (Err(error.to_string()), false),
+                };
+                if read.send(next).is_err() || !more {
+                    return;
+                }
+            }
+        });
+        Ok(Self { child, requests: Some(requests), answers })
+    }
+
+    /// How the process ended; ends it where it has not.
+    fn ended(&mut self) -> String {
+        self.requests = None;
+        match self.farewell() {
+            Some(status) => format!("its process ended ({status})"),
+            None => {
+                self.kill();
+                "its process closed its output and was ended".to_owned()
+            }
+        }
+    }
+
+    /// Waits a moment for the child to end by itself.
+    fn farewell(&mut self) -> Option<std::process::ExitStatus> {
+        let until = Instant::now() + FAREWELL;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                _ => return None,
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.requests = None;
+        // A process that has ended already needs neither.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Party {
+    fn drop(&mut self) {
+        self.requests = None;
+        if self.farewell().is_none() {
+            self.kill();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A round of descent-ascent, and its public half alone.
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::envelope::Kind;
+use super::question::Question;
+use super::request::Ask;
+use super::sums::{PrivateSums, PublicSums};
+use super::terms::NoiseScale;
+
+/// Asks for loss and gradient at theta, over all records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loss {
+    /// The model parameters.
+    pub theta: Vec<f64>,
+}
+
+/// Asks the question of a round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// The question.
+    pub question: Question,
+    /// The paper's noise for this node, about which nothing is claimed; a store whose run claims
+    /// something refuses it.
+    pub noise: Option<NoiseScale>,
+}
+
+/// What a node answers to [`Round`]: what its role has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundReply {
+    /// Sums that do not involve `s`.
+    pub public: Option<PublicSums>,
+    /// Sums that do, with their noise.
+    pub private: Option<PrivateSums>,
+}
+
+/// A round's reply, being written. Only what was released encodes as private sums.
+pub struct RoundSums<'a, R> {
+    /// Sums that do not involve `s`.
+    pub public: Option<&'a PublicSums>,
+    /// Sums that do, released.
+    pub private: Option<&'a R>,
+}
+
+impl Ask for Loss {
+    const KIND: Kind = Kind::Loss;
+    type Reply = PublicSums;
+}
+
+impl Ask for Round {
+    const KIND: Kind = Kind::Round;
+    type Reply = RoundReply;
+}
+
+impl Encode for Loss {
+    fn encode(&self, writer: &mut Writer) {
+        writer.f64s(&self.theta);
+    }
+}
+
+impl Decode for Loss {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        Ok(Self { theta: reader.f64s()? })
+    }
+}
+
+impl Encode for Round {
+    fn encode(&self, writer: &mut Writer) {
+        self.question.encode(writer);
+        writer.option(self.noise.as_ref(), |writer, noise| noise.encode(writer));
+    }
+}
+
+impl Decode for Round {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let question = Question::decode(reader)?;
+        Ok(Self { question, noise: reader.option("noise", NoiseScale::decode)? })
+    }
+}
+
+impl Encode for NoiseScale {
+    fn encode(&self, writer: &mut Writer) {
+        writer.f64(self.theta);
+        writer.u32(self.table.len() as u32);
+        self.table.iter().for_each(|cell| writer.f64s(cell));
+    }
+}
+
+impl Decode for NoiseScale {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let (theta, count) = (reader.f64()?, reader.u32()?);
+        let table = (0..count).map(|_| reader.f64s()).collect::<Result<_, _>>()?;
+        Ok(Self { theta, table })
+    }
+}
+
+impl<R: Encode> Encode for RoundSums<'_, R> {
+    fn encode(&self, writer: &mut Writer) {
+        writer.option(self.public, |writer, public| public.encode(writer));
+        writer.option(self.private, |writer, private| private.encode(writer));
+    }
+
+    fn size_hint(&self) -> usize {
+        let public = self.public.map_or(0, Encode::size_hint);
+        public + self.private.map_or(0, Encode::size_hint)
+    }
+}
+
+impl Decode for RoundReply {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let public = reader.option("public sums", PublicSums::decode)?;
+        Ok(Self { public, private: reader.option("private sums", PrivateSums::decode)? })
+    }
+}
