@@ -67,7 +67,7 @@ fn accounting_knows_no_model_data_file_or_clock() {
 #[test]
 fn the_model_is_a_leaf() {
     assert_leaf("steffle-model");
-    assert_absent("steffle-model", &["Sensitive", "Attributes", "Question", "Ledger"], &[]);
+    assert_absent("steffle-model", &["Sensitive", "Division", "Question", "Ledger"], &[]);
 }
 
 /// A crate that depends on no other one of ours.
