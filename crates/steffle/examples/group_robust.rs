@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 use steffle::division::{Objective, ScoreBounds, ScoreTable};
+use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, RunKind};
 use steffle::model::{Classifier, ModelKind, Pass, head};
 use steffle::node::InProcess;

@@ -6,20 +6,17 @@
 
 pub mod baselines;
 pub mod division;
-pub mod fairness;
 pub mod federation;
 #[doc = include_str!("../../../GLOSSARY.md")]
 pub mod glossary {}
-pub mod linear;
-pub mod metrics;
-pub mod model;
 pub mod node;
 pub mod noise;
 pub mod one_shot;
 pub mod protocol;
-pub mod randomness;
 pub mod record;
 pub mod server;
 pub mod steffle;
 pub mod theory;
 pub mod train;
+
+pub use steffle_model::{fairness, linear, metrics, model, randomness};

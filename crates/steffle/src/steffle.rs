@@ -4,77 +4,17 @@ mod improved;
 mod shrinkage;
 
 pub use improved::Improved;
+pub use steffle_model::model::head::RIDGE;
+pub use steffle_model::scores::SteffleObjective;
 
-use crate::division::{Objective, ScoreBounds, ScoreTable};
-use crate::fairness::{ClassWeights, Dual, DualSet, Notion, divergence};
-use crate::model::{Classifier, Pass, head};
+use crate::fairness::{ClassWeights, Dual, DualSet, divergence};
 use crate::protocol::{CellQuestion, Form, Scores};
 use crate::server::{Aggregate, Problem};
-
-/// Half the curvature of the ridge: `L` is the mean cross-entropy plus `RIDGE |theta|^2`.
-pub const RIDGE: f64 = 5e-7;
-
-/// The silo's side: a record's scores are its model outputs, sharpened or not.
-#[derive(Debug, Clone, Copy)]
-pub struct SteffleObjective {
-    /// The fairness notion.
-    pub notion: Notion,
-    /// Sensitive classes, k.
-    pub classes: usize,
-    /// Labels, l.
-    pub labels: usize,
-    /// tau: the scores are `softmax(tau logits)`. At 1 they are the model's outputs; above, they
-    /// are closer to its decisions. The loss and predictions never see it.
-    pub sharpness: f64,
-}
 
 impl From<SteffleObjective> for Scores {
     fn from(objective: SteffleObjective) -> Self {
         let SteffleObjective { notion, classes, labels, sharpness } = objective;
         Self { name: Self::OUTPUTS.to_owned(), notion, classes, labels, sharpness }
-    }
-}
-
-impl Objective for SteffleObjective {
-    fn classes(&self) -> usize {
-        self.classes
-    }
-
-    fn columns(&self) -> usize {
-        self.labels
-    }
-
-    fn cells(&self) -> usize {
-        self.notion.cells()
-    }
-
-    fn cell(&self, label: u16, stratum: u16) -> Option<usize> {
-        self.notion.cell(label, stratum)
-    }
-
-    /// Probabilities, and `tau F_u ([u = o] - F_o)`.
-    fn bounds(&self) -> ScoreBounds {
-        ScoreBounds { score: 1.0, slope: self.sharpness.abs() / 4.0 }
-    }
-
-    fn score(
-        &self,
-        model: &dyn Classifier,
-        pass: &mut Pass,
-        _labels: &[u16],
-        scores: &mut ScoreTable,
-    ) {
-        let ScoreTable { values, slopes } = scores;
-        let logits = model.logits();
-        if self.sharpness == 1.0 {
-            std::mem::swap(values, &mut pass.probabilities);
-            head::output_slopes(values, self.labels, logits, slopes);
-            return;
-        }
-        let sharpened: Vec<f64> = pass.logits.iter().map(|z| self.sharpness * z).collect();
-        head::probabilities(&sharpened, logits, values);
-        head::output_slopes(values, self.labels, logits, slopes);
-        slopes.iter_mut().for_each(|slope| *slope *= self.sharpness);
     }
 }
 

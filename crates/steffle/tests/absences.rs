@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 const TESTS: [&str; 4] =
     ["attributes/fuzz", "attributes/fuzz.rs", "attributes/breaks.rs", "attributes/fixture.rs"];
 
+/// The crates that the algorithm consists of.
+const ALGORITHM: [&str; 2] = ["steffle", "steffle-model"];
+
 /// Every non-test source file of a crate beside this one.
 fn sources(name: &str) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
@@ -46,24 +49,40 @@ fn assert_absent(name: &str, words: &[&str], except: &[&str]) {
 #[test]
 fn the_algorithm_knows_no_file_socket_clock_or_global_randomness() {
     let io = ["std::fs", "std::net", "std::io", "std::env", "Instant", "SystemTime"];
-    assert_absent("steffle", &io, &[]);
-    assert_absent("steffle", &["rand::rng(", "thread_rng", "ThreadRng"], &[]);
-    // The operating system's generator is asked in one place, by name.
-    assert_absent("steffle", &["SysRng"], &["noise/mod.rs"]);
+    for name in ALGORITHM {
+        assert_absent(name, &io, &[]);
+        assert_absent(name, &["rand::rng(", "thread_rng", "ThreadRng"], &[]);
+        // The operating system's generator is asked in one place, by name.
+        assert_absent(name, &["SysRng"], &["noise/mod.rs"]);
+    }
 }
 
 #[test]
 fn accounting_knows_no_model_data_file_or_clock() {
     let io = ["std::fs", "std::net", "std::io", "std::env", "Instant", "SystemTime"];
     assert_absent("steffle-privacy", &io, &[]);
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../steffle-privacy/Cargo.toml");
+    assert_leaf("steffle-privacy");
+}
+
+#[test]
+fn the_model_is_a_leaf() {
+    assert_leaf("steffle-model");
+    assert_absent("steffle-model", &["Sensitive", "Division", "Question", "Ledger"], &[]);
+}
+
+/// A crate that depends on no other one of ours.
+fn assert_leaf(name: &str) {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("Cargo.toml");
     let manifest = std::fs::read_to_string(manifest).unwrap();
-    assert!(!manifest.contains("steffle.workspace") && !manifest.contains("steffle-data"));
+    let ours = manifest.lines().find(|line| line.starts_with("steffle"));
+    assert!(ours.is_none(), "{name} depends on {ours:?}");
 }
 
 #[test]
 fn only_the_attributes_division_reads_s() {
-    assert_absent("steffle", &[".expose("], &["division/attributes/store.rs"]);
+    for name in ALGORITHM {
+        assert_absent(name, &[".expose("], &["division/attributes/store.rs"]);
+    }
     assert_absent("steffle", &["attributes.classes()"], &["division/attributes/door.rs"]);
     // What the door shows is seen by the three messages alone.
     let messages = ["door.rs", "sums.rs", "features.rs", "classes.rs"]
@@ -111,9 +130,8 @@ fn silos_answer_with_sums_and_never_see_the_dual_variable_or_the_class_weights()
 
 #[test]
 fn only_the_kernels_say_unsafe() {
-    let kernels = ["model/kernel/"];
-    assert_absent("steffle", &["unsafe"], &kernels);
-    for name in ["steffle-privacy", "steffle-data", "steffle-cli"] {
+    assert_absent("steffle-model", &["unsafe"], &["model/kernel/"]);
+    for name in ["steffle", "steffle-privacy", "steffle-data", "steffle-cli"] {
         assert_absent(name, &["unsafe"], &[]);
     }
 }

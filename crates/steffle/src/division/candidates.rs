@@ -2,9 +2,6 @@
 
 use crate::model::Factor;
 
-/// The cell of a record that is in none.
-pub const NO_CELL: u16 = u16::MAX;
-
 /// Who the records of a chunk are.
 #[derive(Debug, Clone, Copy)]
 pub enum Who<'a> {

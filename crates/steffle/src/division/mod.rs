@@ -7,14 +7,13 @@
 pub mod attributes;
 mod banks;
 mod candidates;
-mod objective;
 pub mod records;
 mod silo;
-pub(crate) mod sweep;
 
-pub use candidates::{Candidates, NO_CELL, Who};
-pub use objective::{Objective, ScoreBounds, ScoreTable};
+pub use candidates::{Candidates, Who};
 pub use silo::{Silo, SiloError};
+pub(crate) use steffle_model::blocks as sweep;
+pub use steffle_model::scores::{NO_CELL, Objective, ScoreBounds, ScoreTable};
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,8 @@ use steffle_privacy::ledger::{
     Refusal, Ticket,
 };
 
-use super::store::{Attributes, MISSING_CLASS};
+use super::MISSING_CLASS;
+use super::store::Attributes;
 use super::{AttributesDivisionError, UnitList};
 use crate::division::Who;
 use crate::noise::NoiseSource;

@@ -32,11 +32,12 @@ pub(in crate::division) use lattice::{Centred, Sizes};
 pub(in crate::division) use measured::Measured;
 pub use price::{IntegerNoise, PriceError};
 pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
-pub use store::{Attributes, AttributesError, MISSING_CLASS, Sensitive};
+pub use store::{Attributes, AttributesError, Sensitive};
 pub use sums::Sums;
 pub(in crate::division) use sums::{Selection, SumsChunk};
 pub use units::UnitList;
 
+use crate::record::MISSING_CLASS;
 use combinations::Combinations;
 
 #[cfg(test)]

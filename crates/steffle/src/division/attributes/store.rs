@@ -1,9 +1,7 @@
 //! What the attributes division holds: record ids and the sensitive class of each.
 
 use super::UnitList;
-
-/// The class of a record whose sensitive attribute is missing.
-pub const MISSING_CLASS: u16 = u16::MAX;
+use crate::record::MISSING_CLASS;
 
 /// A sensitive value. It can be put in by anyone and read by the attributes division only.
 ///

@@ -2,7 +2,7 @@
 
 use super::{Decoded, Fit, LONGEST_STEP, Rule, SHORTEST_STEP};
 use crate::linear::NotPositive;
-use crate::model::kernel::vector;
+use crate::model::kernel::sigmoid_in_place;
 
 /// Most Newton steps.
 const STEPS: usize = 8;
@@ -13,7 +13,7 @@ pub(super) fn fit(fit: &Fit<'_>, sum: &[f64], share: f64) -> Result<Decoded, Not
     let mut intercept = (share / (1.0 - share)).ln();
     let mut logits = vec![intercept; fit.scales.len()];
     let mut memberships = logits.clone();
-    vector::sigmoid_in_place(&mut memberships);
+    sigmoid_in_place(&mut memberships);
     for _ in 0..STEPS {
         let step = fit.newton(&memberships, sum, share, &weights)?;
         let change = fit.change(&step);
@@ -23,7 +23,7 @@ pub(super) fn fit(fit: &Fit<'_>, sum: &[f64], share: f64) -> Result<Decoded, Not
         weights.iter_mut().zip(&step.weights).for_each(|(weight, step)| *weight += length * step);
         logits.iter_mut().zip(&change).for_each(|(logit, change)| *logit += length * change);
         memberships.copy_from_slice(&logits);
-        vector::sigmoid_in_place(&mut memberships);
+        sigmoid_in_place(&mut memberships);
         if size < SHORTEST_STEP {
             break;
         }

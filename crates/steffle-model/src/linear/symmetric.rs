@@ -29,21 +29,25 @@ impl Symmetric {
     }
 
     /// Rows, and columns.
+    #[inline]
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// Row `i`.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.values[i * self.size..][..self.size]
     }
 
     /// The entry in row `i`, column `j`.
+    #[inline]
     pub fn at(&self, i: usize, j: usize) -> f64 {
         self.values[i * self.size + j]
     }
 
     /// Sets the entry in row `i`, column `j`, and its mirror image.
+    #[inline]
     pub fn set(&mut self, i: usize, j: usize, value: f64) {
         self.values[i * self.size + j] = value;
         self.values[j * self.size + i] = value;
@@ -73,6 +77,7 @@ impl Symmetric {
     }
 
     /// All entries, row by row.
+    #[inline]
     pub fn values(&self) -> &[f64] {
         &self.values
     }

@@ -44,11 +44,13 @@ impl Cholesky {
     }
 
     /// Rows, and columns.
+    #[inline]
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// Row `i` up to the diagonal.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.values[i * self.size..][..=i]
     }

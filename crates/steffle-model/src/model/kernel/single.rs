@@ -6,7 +6,7 @@ use crate::record::{Layout, Rows};
 
 vectorised! {
     /// The scores of all rows under one output: `w' x + bias`.
-    dot_all(rows: &Rows, weights: &[f64], scores: &mut Vec<f64>) {
+    pub(crate) dot_all(rows: &Rows, weights: &[f64], scores: &mut Vec<f64>) {
         let layout = rows.layout();
         let bias = weights[layout.features];
         scores.resize(rows.len(), 0.0);
@@ -36,7 +36,7 @@ vectorised! {
     ///
     /// Rows alternate between `into` and `spare`, whose sum is meant: most rows share their most
     /// frequent levels, and an addition to the slot that was just written waits for the write.
-    add_all(rows: &Rows, coefficients: &[f64], into: &mut [f64], spare: &mut [f64]) {
+    pub(crate) add_all(rows: &Rows, coefficients: &[f64], into: &mut [f64], spare: &mut [f64]) {
         let layout = rows.layout();
         let padded = layout.padded();
         assert!(into.len() >= padded && spare.len() >= padded);
@@ -64,7 +64,7 @@ pub(crate) type Pairs = Vec<[f64; 2]>;
 vectorised! {
     /// [`add_all`] for two sums at once: each row is visited once, and each of its codes with it.
     /// `scratch` is room to work in.
-    add_both(
+    pub(crate) add_both(
         rows: &Rows,
         first: (&[f64], &mut [f64]),
         second: (&[f64], &mut [f64]),
@@ -106,7 +106,7 @@ vectorised! {
     /// For each row `v = a c + b d`, where `(a, b)` are its own slopes and `(c, d)` the pair of its
     /// slot, scaled back so that `|v (x, 1)|` is at most the limit beside the pairs; panics where
     /// there is no such slot.
-    combine_clipped(
+    pub(crate) combine_clipped(
         rows: &Rows,
         slots: &[u32],
         slopes: &[[f64; 2]],

@@ -8,7 +8,7 @@ use super::vectorised;
 
 vectorised! {
     /// `e^x` for each entry, to two units in the last place.
-    wide exp_in_place(values: &mut [f64]) {
+    pub(crate) wide exp_in_place(values: &mut [f64]) {
         for value in values {
             let (above, below) = exp_ratio(*value);
             *value = above / below;
@@ -18,7 +18,7 @@ vectorised! {
 
 vectorised! {
     /// `(1 - p, p)` with `p = 1 / (1 + e^-z)` for each logit z.
-    wide sigmoid_pairs(logits: &[f64], into: &mut [[f64; 2]]) {
+    pub(crate) wide sigmoid_pairs(logits: &[f64], into: &mut [[f64; 2]]) {
         for (pair, &z) in into.iter_mut().zip(logits) {
             let (above, below) = exp_ratio(-z);
             let p = below / (below + above);
@@ -29,7 +29,7 @@ vectorised! {
 
 vectorised! {
     /// `1 / (1 + e^-z)` for each entry.
-    wide sigmoid_in_place(values: &mut [f64]) {
+    pub wide sigmoid_in_place(values: &mut [f64]) {
         for value in values {
             let (above, below) = exp_ratio(-*value);
             *value = below / (below + above);
@@ -39,7 +39,7 @@ vectorised! {
 
 vectorised! {
     /// Slopes of `(1 - p, p)` in the logit: `(-p (1 - p), p (1 - p))`.
-    wide pair_slopes(pairs: &[[f64; 2]], into: &mut [[f64; 2]]) {
+    pub(crate) wide pair_slopes(pairs: &[[f64; 2]], into: &mut [[f64; 2]]) {
         for ([minus, plus], [q, p]) in into.iter_mut().zip(pairs) {
             *plus = q * p;
             *minus = -*plus;
@@ -49,7 +49,7 @@ vectorised! {
 
 vectorised! {
     /// Slopes of the cross-entropy in the logit: `p - y`.
-    wide pair_loss_slopes(pairs: &[[f64; 2]], labels: &[u16], into: &mut [f64]) {
+    pub(crate) wide pair_loss_slopes(pairs: &[[f64; 2]], labels: &[u16], into: &mut [f64]) {
         for ((slope, [_, p]), &label) in into.iter_mut().zip(pairs).zip(labels) {
             *slope = p - f64::from(label);
         }
@@ -58,7 +58,7 @@ vectorised! {
 
 vectorised! {
     /// `tanh z` for each entry.
-    wide tanh_in_place(values: &mut [f64]) {
+    pub(crate) wide tanh_in_place(values: &mut [f64]) {
         for value in values {
             let (above, below) = exp_ratio(2.0 * *value);
             *value = (above - below) / (above + below);
@@ -68,7 +68,7 @@ vectorised! {
 
 vectorised! {
     /// Adds `a' b` to each sum, for four `a` of the length of `b`, so that `b` is read once.
-    four_dots(many: [&[f64]; 4], b: &[f64], sums: &mut [f64; 4]) {
+    pub(crate) four_dots(many: [&[f64]; 4], b: &[f64], sums: &mut [f64; 4]) {
         let (b_lanes, b_rest) = b.as_chunks::<4>();
         let lanes = many.map(|a| &a.as_chunks::<4>().0[..b_lanes.len()]);
         let mut partial = [[0.0; 4]; 4];

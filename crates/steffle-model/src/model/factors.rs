@@ -140,17 +140,20 @@ impl Coefficients {
     }
 
     /// The coefficients of every layer, `[record][output]`.
+    #[inline]
     pub fn layers(&self) -> &[Vec<f64>] {
         &self.layers
     }
 
     /// The same, to be changed.
-    pub(crate) fn layers_mut(&mut self) -> &mut [Vec<f64>] {
+    #[inline]
+    pub fn layers_mut(&mut self) -> &mut [Vec<f64>] {
         &mut self.layers
     }
 
     /// Becomes those of `other`, each record's multiplied by its weight, or adds them to its own.
-    pub(crate) fn select(&mut self, other: &Self, weights: &[f64], adds: bool) {
+    #[inline]
+    pub fn select(&mut self, other: &Self, weights: &[f64], adds: bool) {
         self.layers.resize_with(other.layers.len(), Vec::new);
         for (mine, theirs) in self.layers.iter_mut().zip(&other.layers) {
             mine.resize(theirs.len(), 0.0);
@@ -232,6 +235,7 @@ impl Gradient {
     }
 
     /// The same, but left to be added by whoever visits the rows next.
+    #[inline]
     pub fn pend<'a>(&'a mut self, factors: &'a [Factor<'a>]) -> Pending<'a> {
         Pending { into: self, factors }
     }

@@ -6,7 +6,7 @@
 
 mod factors;
 pub mod head;
-pub(crate) mod kernel;
+pub mod kernel;
 mod kind;
 mod logistic;
 mod mlp;
@@ -14,8 +14,7 @@ mod softmax;
 
 pub(crate) use factors::nearest;
 pub use factors::{Coefficients, Factor, Gradient, Inputs, Pending};
-pub(crate) use kind::{MAX_LAYERS, MAX_WIDTH};
-pub use kind::{ModelError, ModelKind};
+pub use kind::{MAX_LAYERS, MAX_WIDTH, ModelError, ModelKind};
 pub use logistic::Logistic;
 pub use mlp::Mlp;
 pub use softmax::Softmax;
@@ -96,11 +95,13 @@ impl<'a> Point<'a> {
     }
 
     /// The model.
+    #[inline]
     pub fn model(&self) -> &'a dyn Classifier {
         self.model
     }
 
     /// The parameters of layer `block`.
+    #[inline]
     pub fn layer(&self, block: Block) -> &'a [f64] {
         &self.theta[block.offset..][..block.parameters()]
     }

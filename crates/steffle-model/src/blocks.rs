@@ -5,13 +5,14 @@ use rayon::prelude::*;
 use crate::model::Pass;
 
 /// Records per task. Fixed, so that the order of every addition is fixed.
-pub(crate) const BLOCK: usize = 4096;
+pub const BLOCK: usize = 4096;
 
 /// Tasks whose sums are alive at once: bounds memory for large models and large silos.
 const WAVE: usize = 64;
 
 /// Sums that can be added up.
-pub(crate) trait Merge: Send {
+pub trait Merge: Send {
+    /// Adds `other`.
     fn merge(&mut self, other: &Self);
 }
 
@@ -19,7 +20,7 @@ pub(crate) trait Merge: Send {
 /// the positions that come after it, at last `upcoming`, to fetch them early.
 ///
 /// A batch of one block runs on the calling thread, in `first`, without touching the pool.
-pub(crate) fn sweep<S: Merge>(
+pub fn sweep<S: Merge>(
     which: &[u32],
     upcoming: &[u32],
     mut first: S,
@@ -51,7 +52,7 @@ pub(crate) fn sweep<S: Merge>(
 }
 
 /// Runs `work` on every block and adds the sums up in order.
-pub(crate) fn sum_in_order<T: Send, S: Merge>(
+pub fn sum_in_order<T: Send, S: Merge>(
     mut first: S,
     blocks: Vec<T>,
     work: impl Fn(T) -> S + Sync,

@@ -10,7 +10,7 @@ pub(crate) fn as_numbers(words: &[u32]) -> &[f32] {
 }
 
 /// The values at positions, in their order; panics where there is no such value.
-pub(crate) fn pick<T: Copy>(values: &[T], which: &[u32], into: &mut Vec<T>) {
+pub fn pick<T: Copy>(values: &[T], which: &[u32], into: &mut Vec<T>) {
     assert_below(which, values.len());
     into.clear();
     // SAFETY: no position is outside; this was checked just now.
@@ -20,7 +20,7 @@ pub(crate) fn pick<T: Copy>(values: &[T], which: &[u32], into: &mut Vec<T>) {
 vectorised! {
     /// The rows at positions, in their order, of `stride` words each; panics where there is no
     /// such row.
-    gather(stride: usize, words: &[u32], which: &[u32], into: &mut [u32]) {
+    pub(crate) gather(stride: usize, words: &[u32], which: &[u32], into: &mut [u32]) {
         by_width!(stride, gather_fixed or gather_any, (words, which, into));
     }
 }
@@ -57,7 +57,7 @@ fn gather_any(width: usize, words: &[u32], which: &[u32], into: &mut [u32]) {
 vectorised! {
     /// For each record `a c + b d`, where `(a, b)` are its own slopes and `(c, d)` the row of its
     /// slot; panics where there is no such slot.
-    combine_pairs(
+    pub(crate) combine_pairs(
         slots: &[u32],
         slopes: &[[f64; 2]],
         rows: &[[f64; 2]],
@@ -76,7 +76,7 @@ vectorised! {
 vectorised! {
     /// For each record `cell * rows + min(class, rows - 1)`, at most `none`: its slot in tables of
     /// `rows` rows for each cell.
-    fill_slots(cells: &[u16], classes: &[u16], rows: u32, none: u32, into: &mut Vec<u32>) {
+    pub fill_slots(cells: &[u16], classes: &[u16], rows: u32, none: u32, into: &mut Vec<u32>) {
         into.resize(cells.len().min(classes.len()), 0);
         for ((slot, &cell), &class) in into.iter_mut().zip(cells).zip(classes) {
             *slot = (u32::from(cell) * rows + u32::from(class).min(rows - 1)).min(none);
@@ -98,8 +98,10 @@ vectorised! {
     }
 }
 
-/// [`round_into`]; whether all were within the range.
-pub(crate) fn round_all(values: &mut [f64], scale: f64, most: f64) -> bool {
+/// Multiplies numbers by `scale` and rounds them to the nearest integers of at most `most` in size;
+/// whether all were within that range.
+#[inline]
+pub fn round_all(values: &mut [f64], scale: f64, most: f64) -> bool {
     let mut inside = 0;
     round_into(values, scale, most, &mut inside);
     inside == values.len() as u64

@@ -2,6 +2,9 @@
 
 use crate::model::{Classifier, Pass};
 
+/// The cell of a record that is in none.
+pub const NO_CELL: u16 = u16::MAX;
+
 /// Scores of a chunk of records and their slopes in the model's logits.
 #[derive(Debug, Default)]
 pub struct ScoreTable {

@@ -82,6 +82,7 @@ impl Records {
     }
 
     /// The unit of every record, numbered from 0; `None` where every record is its own.
+    #[inline]
     pub fn units(&self) -> Option<&[u32]> {
         self.units.as_deref()
     }
@@ -93,31 +94,37 @@ impl Records {
     }
 
     /// How many records there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether there is no record.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Universal record ids.
+    #[inline]
     pub fn ids(&self) -> &[u64] {
         &self.ids
     }
 
     /// Encoded features.
+    #[inline]
     pub fn rows(&self) -> &Rows {
         &self.rows
     }
 
     /// Labels, one per record.
+    #[inline]
     pub fn labels(&self) -> &[u16] {
         &self.labels
     }
 
     /// The stratum of record `row`; 0 when no column was named.
+    #[inline]
     pub fn stratum(&self, row: usize) -> u16 {
         self.strata.as_ref().map_or(0, |strata| strata[row])
     }

@@ -29,16 +29,19 @@ impl Layout {
     ///
     /// It points one past the bias, at a slot that every weight vector keeps at zero, so that
     /// the hot loops need no branch for it.
+    #[inline]
     pub const fn absent(self) -> u32 {
         self.features as u32 + 1
     }
 
     /// Weights of one output: a weight per feature and a bias.
+    #[inline]
     pub const fn weights(self) -> usize {
         self.features + 1
     }
 
     /// Weights plus the slot that absent levels point at.
+    #[inline]
     pub const fn padded(self) -> usize {
         self.features + 2
     }
@@ -230,11 +233,13 @@ impl Rows {
     }
 
     /// All rows, one every [`stride`](Self::stride) words.
+    #[inline]
     pub(crate) fn words(&self) -> &[u32] {
         &self.words[self.start..][..self.len * self.stride]
     }
 
     /// Words from one row to the next: numbers, codes, inverse length (low half first), padding.
+    #[inline]
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
@@ -244,31 +249,37 @@ impl Rows {
     }
 
     /// The layout of every row.
+    #[inline]
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
     /// How many rows there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there is no row.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The numbers of row `row`.
+    #[inline]
     pub fn numeric(&self, row: usize) -> &[f32] {
         as_numbers(&self.row(row)[..self.layout.numeric])
     }
 
     /// The codes of row `row`.
+    #[inline]
     pub fn codes(&self, row: usize) -> &[u32] {
         &self.row(row)[self.layout.numeric..][..self.layout.categorical]
     }
 
     /// `|(x, 1)|^2` of row `row`.
+    #[inline]
     pub fn squared_norm(&self, row: usize) -> f64 {
         self.layout.squared_norm(self.numeric(row), self.codes(row))
     }

@@ -15,14 +15,16 @@ mod lookup;
 mod single;
 pub(crate) mod vector;
 
-pub(crate) use lookup::{as_numbers, combine_pairs, fetch, fill_slots, gather, pick, round_all};
+pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather};
+pub use lookup::{fill_slots, pick, round_all};
 pub(crate) use single::{Pairs, add_all, add_both, combine_clipped, dot_all};
+pub use vector::sigmoid_in_place;
 
 use crate::record::Rows;
 
 /// Zeros. `vec![0.0; n]` asks for zeroed memory, which the system's allocator hands out the slow
 /// way; a round has a dozen such vectors, all small.
-pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
+pub fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
     let mut zeros = Vec::with_capacity(len);
     zeros.resize(len, T::default());
     zeros
@@ -59,16 +61,16 @@ pub(crate) use by_width;
 /// Defines `$name`, which runs `$body` with as many lanes as the processor has: with AVX2 or, after
 /// `wide`, with AVX-512. What looks up entries one by one gains nothing from the widest lanes.
 macro_rules! vectorised {
-    ($(#[$docs:meta])* wide $name:ident $arguments:tt $body:block) => {
-        $crate::model::kernel::vectorised!(@ [$(#[$docs])*] $name $arguments $body ["avx512f" "avx2"]);
+    ($(#[$docs:meta])* $seen:vis wide $name:ident $arguments:tt $body:block) => {
+        $crate::model::kernel::vectorised!(@ [$(#[$docs])* $seen] $name $arguments $body ["avx512f" "avx2"]);
     };
-    ($(#[$docs:meta])* $name:ident $arguments:tt $body:block) => {
-        $crate::model::kernel::vectorised!(@ [$(#[$docs])*] $name $arguments $body ["avx2"]);
+    ($(#[$docs:meta])* $seen:vis $name:ident $arguments:tt $body:block) => {
+        $crate::model::kernel::vectorised!(@ [$(#[$docs])* $seen] $name $arguments $body ["avx2"]);
     };
-    (@ [$(#[$docs:meta])*] $name:ident($($argument:ident: $type:ty),*) $body:block
+    (@ [$(#[$docs:meta])* $seen:vis] $name:ident($($argument:ident: $type:ty),*) $body:block
         [$($feature:tt)*]) => {
         $(#[$docs])*
-        pub(crate) fn $name($($argument: $type),*) {
+        $seen fn $name($($argument: $type),*) {
             #[inline(always)]
             fn plain($($argument: $type),*) $body
 

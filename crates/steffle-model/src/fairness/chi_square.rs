@@ -7,9 +7,9 @@
 ///
 /// ```
 /// let independent = [1.0, 3.0, 2.0, 6.0];
-/// assert!(steffle::fairness::divergence(&independent, 2).abs() < 1e-12);
+/// assert!(steffle_model::fairness::divergence(&independent, 2).abs() < 1e-12);
 /// let determined = [5.0, 0.0, 0.0, 7.0];
-/// assert!((steffle::fairness::divergence(&determined, 2) - 1.0).abs() < 1e-12);
+/// assert!((steffle_model::fairness::divergence(&determined, 2) - 1.0).abs() < 1e-12);
 /// ```
 pub fn divergence(table: &[f64], labels: usize) -> f64 {
     let total: f64 = table.iter().sum();

@@ -93,16 +93,19 @@ impl Whitening {
     }
 
     /// Numbers in `f`: p.
+    #[inline]
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// The unit of `B`: `grid` times its integers is about `L^-1`.
+    #[inline]
     pub fn grid(&self) -> f64 {
         self.grid
     }
 
     /// The rows of `B`; row `i` has `i + 1` integers, each below 2^21 in size.
+    #[inline]
     pub fn integer_rows(&self) -> impl Iterator<Item = &[i64]> {
         (0..self.size).map(|i| self.integer_row(i))
     }

@@ -40,11 +40,13 @@ impl<'a> Features<'a> {
     }
 
     /// The rows.
+    #[inline]
     pub fn rows(&self) -> &'a Rows {
         self.rows
     }
 
     /// Records, with or without a cell.
+    #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -55,11 +57,13 @@ impl<'a> Features<'a> {
     }
 
     /// Cells, which is blocks.
+    #[inline]
     pub fn cells(&self) -> usize {
         self.members.len()
     }
 
     /// The records of a cell.
+    #[inline]
     pub fn members(&self, cell: usize) -> &[u32] {
         &self.members[cell]
     }
@@ -70,6 +74,7 @@ impl<'a> Features<'a> {
     }
 
     /// Numbers in a block: features and the bias.
+    #[inline]
     pub fn width(&self) -> usize {
         self.rows.layout().weights()
     }

@@ -111,6 +111,7 @@ pub enum Notion {
 
 impl Notion {
     /// The cell of a record, if it is in one. This is all there is to a notion.
+    #[inline]
     pub fn cell(self, label: u16, stratum: u16) -> Option<usize> {
         match self {
             Self::DemographicParity => Some(0),
@@ -124,6 +125,7 @@ impl Notion {
     }
 
     /// How many cells there are.
+    #[inline]
     pub fn cells(self) -> usize {
         match self {
             Self::DemographicParity | Self::EqualOpportunity { .. } => 1,

@@ -11,10 +11,10 @@ use crate::record::Layout;
 /// A model's name: `logistic`, `softmax` or `mlp:64,32`.
 ///
 /// ```
-/// use steffle::model::ModelKind;
+/// use steffle_model::model::ModelKind;
 /// let kind: ModelKind = "mlp:64,32".parse()?;
 /// assert_eq!(kind.to_string(), "mlp:64,32");
-/// # Ok::<(), steffle::model::ModelError>(())
+/// # Ok::<(), steffle_model::model::ModelError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -49,10 +49,10 @@ pub enum ModelError {
 }
 
 /// Wider layers than this are no model for tables, and their sums could not be exact integers.
-pub(crate) const MAX_WIDTH: usize = 4096;
+pub const MAX_WIDTH: usize = 4096;
 
 /// Most layers, the last one included.
-pub(crate) const MAX_LAYERS: usize = 8;
+pub const MAX_LAYERS: usize = 8;
 
 impl ModelKind {
     /// The model for rows of `layout` and `labels` labels; refuses logistic for more than two.
