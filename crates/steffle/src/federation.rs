@@ -221,6 +221,11 @@ impl<T: Transport> Federation<T> {
         &self.trips.transport
     }
 
+    /// Ends here, and leaves the nodes to another run.
+    pub fn into_transport(self) -> T {
+        self.trips.transport
+    }
+
     /// Places of all nodes.
     fn all(&self) -> Range<usize> {
         0..self.silos.len() + self.holders.len()

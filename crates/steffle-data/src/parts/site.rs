@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use steffle::node::{Held, Holding};
+use steffle::node::{Holding, Taken};
 use steffle::protocol::{Described, Refused, Role, SchemaHash};
 
 use super::job::{Job, load_records};
@@ -89,7 +89,7 @@ impl Holding for Site {
         Described { role, records: data.rows().len() as u64, summary }
     }
 
-    fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Held, Refused> {
+    fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused> {
         let unread = |why: String| Refused::new("steffle::node::schema", why);
         let schema: Schema = serde_json::from_slice(schema)
             .map_err(|error| unread(format!("the schema cannot be read: {error}")))?;
@@ -98,7 +98,7 @@ impl Holding for Site {
         }
         let refuse = |error: Error| Refused::new(format!("steffle::{}", error.code()), error);
         let encoded = self.records.as_ref().map(|data| encode(data, data.rows(), &schema));
-        Ok(Held {
+        Ok(Taken {
             records: encoded.transpose().map_err(refuse)?.map(|encoded| encoded.records),
             attributes: self.sealed(&schema).map_err(refuse)?,
         })

@@ -9,12 +9,12 @@ pub trait Holding: Send {
     fn describe(&self) -> Described;
 
     /// What it holds under a schema; refuses a schema it cannot read, or whose hash is another.
-    fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Held, Refused>;
+    fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused>;
 }
 
 /// Encoded records, sealed attributes, or both.
 #[derive(Default)]
-pub struct Held {
+pub struct Taken {
     /// Features and labels.
     pub records: Option<Records>,
     /// Sensitive classes.
@@ -22,7 +22,7 @@ pub struct Held {
 }
 
 /// Data that were encoded before, for one run.
-pub struct Encoded(Option<Held>, Described);
+pub struct Encoded(Option<Taken>, Described);
 
 impl Encoded {
     /// Data of a site; a site without either has no part in a run.
@@ -34,7 +34,7 @@ impl Encoded {
         };
         let count = records.as_ref().map_or(0, Records::len) as u64;
         let described = Described { role, records: count, summary: Vec::new() };
-        Self(Some(Held { records, attributes }), described)
+        Self(Some(Taken { records, attributes }), described)
     }
 }
 
@@ -43,7 +43,7 @@ impl Holding for Encoded {
         self.1.clone()
     }
 
-    fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Held, Refused> {
+    fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {
         self.0.take().ok_or_else(|| Refused::state("data that were encoded for a run serve one"))
     }
 }

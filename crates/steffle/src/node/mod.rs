@@ -8,12 +8,13 @@
 mod gap;
 mod holding;
 mod in_process;
+mod join;
 mod letters;
 mod once;
 mod party;
 mod refusal;
 
-pub use holding::{Encoded, Held, Holding};
+pub use holding::{Encoded, Holding, Taken};
 pub use in_process::InProcess;
 pub use refusal::RARE_COLUMN;
 
@@ -222,3 +223,6 @@ fn unreadable() -> Envelope {
         part: Part::Request,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,27 +1,22 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
-use std::sync::Arc;
-
 use steffle_privacy::ledger::{Claim, Ledger};
 
-use super::BuildScores;
-use super::holding::Held;
 use super::letters::Letters;
 use super::once::Once;
 use crate::division::Silo;
-use crate::division::attributes::{AttributesDivision, Request, UnitList};
+use crate::division::attributes::{AttributesDivision, Request};
 use crate::division::records::{RecordsDivision, RowCap};
-use crate::model::ModelKind;
 use crate::noise::NodeNoise;
 use crate::protocol::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, Form, Handover,
     ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader, Refused,
-    Round, RoundSums, RunId, SchemaHash, Terms, Units, Writer, decode, payload, seal,
+    Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
 };
 use crate::record::Attributes;
 
 /// The divisions of a node.
-enum Divisions {
+pub(super) enum Divisions {
     /// Both, under one roof.
     Both(Box<Silo>),
     /// Features and labels.
@@ -36,86 +31,22 @@ enum Divisions {
 
 /// A node in a run.
 pub(super) struct Party {
-    me: NodeId,
-    run: RunId,
-    schema: SchemaHash,
-    join: Join,
-    divisions: Divisions,
+    pub(super) me: NodeId,
+    pub(super) run: RunId,
+    pub(super) schema: SchemaHash,
+    pub(super) join: Join,
+    pub(super) divisions: Divisions,
     /// For a store that waits for its list of units.
-    ledger: Option<Box<dyn Ledger>>,
-    letters: Letters,
-    opening: Option<Opening>,
+    pub(super) ledger: Option<Box<dyn Ledger>>,
+    pub(super) letters: Letters,
+    pub(super) opening: Option<Opening>,
     /// Rounds up to this one are over.
-    round: Option<u32>,
+    pub(super) round: Option<u32>,
     /// What was released once, and what follows from it.
     pub(super) once: Once,
 }
 
 impl Party {
-    /// Joins: makes divisions of what is held. Refuses what does not fit together.
-    pub(super) fn join(
-        envelope: &Envelope,
-        join: Join,
-        held: Held,
-        scores: BuildScores,
-        ledger: &mut Option<Box<dyn Ledger>>,
-    ) -> Result<(Self, Answer), Refused> {
-        let &Envelope { to: me, run, schema, .. } = envelope;
-        if me == NodeId::ALL {
-            return Err(Refused::state("a node joins by its own number"));
-        }
-        let unknown = || {
-            let text = format!("no scores {:?}", join.scores.name);
-            Refused::new("steffle::node::scores", text)
-        };
-        let objective = scores(&join.scores).ok_or_else(unknown)?;
-        let division = |records: crate::record::Records| -> Result<_, Refused> {
-            let kind: ModelKind = join.model.parse()?;
-            let model = kind.build(records.rows().layout(), join.scores.labels)?;
-            let (model, node) = (Arc::from(model), u64::from(me.0));
-            Ok(RecordsDivision::new(records, objective.clone(), model, join.seed, node)?)
-        };
-        let (records, attributes) = (held.records.map(division).transpose()?, held.attributes);
-        let mut units = None;
-        let divisions = match (records, attributes) {
-            (Some(records), Some(attributes)) => {
-                let mut silo = Silo::new(records, attributes)?;
-                if let Some(ledger) = ledger.take() {
-                    silo.attributes().set_ledger(ledger)?;
-                }
-                Divisions::Both(Box::new(silo))
-            }
-            (Some(records), None) => {
-                let own = records.records();
-                units = Some(Units { ids: own.ids().to_vec(), units: own.units().map(Into::into) });
-                Divisions::Records(Box::new(records))
-            }
-            (None, Some(attributes)) => Divisions::Sealed(attributes),
-            (None, None) => return Err(Refused::state("this node holds nothing")),
-        };
-        let ledger = match divisions {
-            Divisions::Sealed(_) => ledger.take(),
-            _ => None,
-        };
-        let (letters, opening, once) = (Letters::default(), None, Once::default());
-        let mut party =
-            Self { me, run, schema, join, divisions, ledger, letters, opening, round: None, once };
-        let answer = party.answer_with(envelope, &Done, units.as_ref());
-        Ok((party, answer))
-    }
-
-    /// Leaves the run; returns the ledger, in which the grant is closed.
-    pub(super) fn leave(self) -> Option<Box<dyn Ledger>> {
-        let mut attributes = match self.divisions {
-            Divisions::Both(silo) => silo.into_attributes(),
-            Divisions::Attributes(division) => *division,
-            _ => return self.ledger,
-        };
-        // What a grant cannot give back stays spent.
-        let _ = attributes.close();
-        Some(attributes.into_ledger())
-    }
-
     /// Refuses a request that is not for this node and run.
     pub(super) fn expects(&self, envelope: &Envelope) -> Result<(), Refused> {
         let to = if envelope.to == NodeId::ALL { NodeId::ALL } else { self.me };
@@ -334,26 +265,6 @@ impl Party {
         Ok(division.protect(theta, cap, shaped)?)
     }
 
-    /// Once all silos have said which records are one unit, classes can be asked about.
-    fn list_units(&mut self) -> Result<(), Refused> {
-        if !matches!(self.divisions, Divisions::Sealed(_)) {
-            return Ok(());
-        }
-        let silos = self.silos();
-        let (said, _) = self.letters.take::<Units>(Kind::Join, 0, silos)?;
-        let Divisions::Sealed(attributes) =
-            std::mem::replace(&mut self.divisions, Divisions::Moving)
-        else {
-            return Err(nothing());
-        };
-        let mut division = AttributesDivision::by_id(attributes, universal(&said));
-        if let Some(ledger) = self.ledger.take() {
-            division.set_ledger(ledger)?;
-        }
-        self.divisions = Divisions::Attributes(Box::new(division));
-        Ok(())
-    }
-
     /// The records division; refuses where there is none.
     pub(super) fn records(&mut self) -> Result<&mut RecordsDivision, Refused> {
         match &mut self.divisions {
@@ -438,7 +349,7 @@ fn kind(message: &[u8]) -> Option<Kind> {
     crate::protocol::parse(message).ok().map(|(envelope, _)| envelope.kind)
 }
 
-fn nothing() -> Refused {
+pub(super) fn nothing() -> Refused {
     Refused::state("this node holds nothing")
 }
 
@@ -446,21 +357,4 @@ fn nothing() -> Refused {
 fn loss_question(theta: Vec<f64>) -> Question {
     let cells: Vec<CellQuestion> = Vec::new();
     Question { theta, cells, form: Form::Centred, batch: Batch::All, loss: true }
-}
-
-/// The unit of every record of the universal index: the list that all holders agree on.
-fn universal(silos: &[Units]) -> UnitList {
-    let mut first = 0;
-    let mut all = Vec::new();
-    for Units { ids, units } in silos {
-        let unit = |(at, &id): (usize, &u64)| {
-            (id, first + units.as_ref().map_or(at as u32, |units| units[at]))
-        };
-        all.extend(ids.iter().enumerate().map(unit));
-        let count = units
-            .as_ref()
-            .map_or(ids.len() as u32, |units| units.iter().max().map_or(0, |&last| last + 1));
-        first = u32::saturating_add(first, count);
-    }
-    UnitList::index(all)
 }

@@ -97,11 +97,8 @@ impl FeatureSums {
         }
         self.deviation = self.deviation.hypot(other.deviation);
     }
-}
-
-/// What was released goes on to whom it is about.
-impl Encode for FeatureSums {
-    fn encode(&self, writer: &mut Writer) {
+    /// What was released goes on to whom it is about.
+    pub(super) fn write(&self, writer: &mut Writer) {
         writer.f64(self.deviation);
         writer.u32(self.sums.len() as u32);
         self.sums.iter().for_each(|sum| writer.f64s(sum));
@@ -121,7 +118,7 @@ impl Encode for NoSums {
 impl FeatureReply {
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.u32(self.silos.len() as u32);
-        self.silos.iter().for_each(|silo| silo.encode(writer));
+        self.silos.iter().for_each(|silo| silo.write(writer));
     }
 }
 

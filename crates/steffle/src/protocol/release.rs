@@ -116,7 +116,7 @@ impl Encode for Pool {
             }
             Self::Moments { sums } => {
                 writer.u8(2);
-                writer.option(sums.as_ref(), |writer, sums| sums.encode(writer));
+                writer.option(sums.as_ref(), |writer, sums| sums.write(writer));
             }
         }
     }
@@ -142,7 +142,7 @@ impl Encode for TakeIn {
             }
             Self::Sums(sums) => {
                 writer.u8(1);
-                sums.encode(writer);
+                sums.write(writer);
             }
             Self::Rule(Rule { intercepts, weights }) => {
                 writer.u8(2);
