@@ -56,7 +56,7 @@ impl Party {
 
     /// Takes in a letter of another site of this run.
     pub(super) fn receive(&mut self, envelope: &Envelope, letter: &[u8]) {
-        let sender = self.silos().chain(self.holders()).any(|node| node == envelope.from);
+        let sender = (1..=self.join.silos + self.join.holders).contains(&envelope.from.0);
         let mine = envelope.to == NodeId::ALL && envelope.from != self.me;
         let ours = envelope.run == self.run && envelope.schema == self.schema;
         if sender && mine && ours {

@@ -204,7 +204,9 @@ impl Encode for Join {
 
 impl Decode for Join {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        Ok(Self {
+        /// Letters go to every node of the roster.
+        const MOST: u32 = 1 << 16;
+        let join = Self {
             schema: reader.blob()?.to_vec(),
             model: reader.text()?,
             scores: Scores::decode(reader)?,
@@ -212,7 +214,11 @@ impl Decode for Join {
             noise: NoiseKind::decode(reader)?,
             silos: reader.u32()?,
             holders: reader.u32()?,
-        })
+        };
+        if join.silos > MOST || join.holders > MOST {
+            return Err(CodecError::Shape(format!("a roster of more than {MOST} nodes")));
+        }
+        Ok(join)
     }
 }
 
