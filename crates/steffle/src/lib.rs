@@ -4,7 +4,6 @@
 //! This crate is the algorithm and nothing else: it opens no file and no socket, reads no clock
 //! and owns no global source of randomness.
 
-pub mod baselines;
 pub mod division;
 pub mod federation;
 #[doc = include_str!("../../../GLOSSARY.md")]
@@ -16,7 +15,6 @@ pub mod protocol;
 pub mod record;
 pub mod server;
 pub mod steffle;
-pub mod theory;
 pub mod train;
 
 pub use steffle_model::{fairness, linear, metrics, model, randomness};

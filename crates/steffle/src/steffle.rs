@@ -69,16 +69,21 @@ impl SteffleProblem {
     }
 }
 
+/// Class weights per cell: the rows of the census's tables sum to the class counts, because
+/// `sum_u F_u = 1`.
+pub(crate) fn class_weights(census: &Aggregate, labels: usize) -> Vec<ClassWeights> {
+    let weights = |cell: &crate::server::AggregateCell| {
+        let table = cell.table();
+        let counts: Vec<f64> = table.chunks_exact(labels).map(|row| row.iter().sum()).collect();
+        ClassWeights::from_counts(&counts, 0.0)
+    };
+    census.cells.iter().map(weights).collect()
+}
+
 impl Problem for SteffleProblem {
-    /// The rows of the census's tables sum to the class counts, because `sum_u F_u = 1`.
     fn begin(&mut self, census: &Aggregate) {
-        for (at, cell) in census.cells.iter().enumerate() {
-            let table = cell.table();
-            let rows = table.chunks_exact(self.labels);
-            let counts: Vec<f64> = rows.map(|row| row.iter().sum()).collect();
-            self.weights[at] = ClassWeights::from_counts(&counts, 0.0);
-            self.counts[at] = cell.count;
-        }
+        self.weights = class_weights(census, self.labels);
+        self.counts = census.cells.iter().map(|cell| cell.count).collect();
     }
 
     fn form(&self) -> Form {

@@ -8,7 +8,7 @@ const TESTS: [&str; 4] =
     ["attributes/fuzz", "attributes/fuzz.rs", "attributes/breaks.rs", "attributes/fixture.rs"];
 
 /// The crates that the algorithm consists of.
-const ALGORITHM: [&str; 2] = ["steffle", "steffle-model"];
+const ALGORITHM: [&str; 3] = ["steffle", "steffle-model", "steffle-baselines"];
 
 /// Every non-test source file of a crate beside this one.
 fn sources(name: &str) -> Vec<(PathBuf, String)> {
@@ -131,7 +131,7 @@ fn silos_answer_with_sums_and_never_see_the_dual_variable_or_the_class_weights()
 #[test]
 fn only_the_kernels_say_unsafe() {
     assert_absent("steffle-model", &["unsafe"], &["model/kernel/"]);
-    for name in ["steffle", "steffle-privacy", "steffle-data", "steffle-cli"] {
+    for name in ["steffle", "steffle-baselines", "steffle-privacy", "steffle-data", "steffle-cli"] {
         assert_absent(name, &["unsafe"], &[]);
     }
 }

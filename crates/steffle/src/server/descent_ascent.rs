@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Aggregate, Problem, Server};
+use super::{Aggregate, Problem, Steps};
 use crate::protocol::{Batch, Question};
 
 /// Step sizes.
@@ -47,7 +47,7 @@ impl<P: Problem> DescentAscent<P> {
     }
 }
 
-impl<P: Problem> Server for DescentAscent<P> {
+impl<P: Problem> Steps for DescentAscent<P> {
     fn ask(&self, batch: Batch) -> Question {
         Question {
             theta: self.theta.clone(),

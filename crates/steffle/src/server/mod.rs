@@ -17,8 +17,8 @@ pub use problem::Problem;
 
 use crate::protocol::{Batch, Question};
 
-/// A server's side of a run: what it asks, and what it makes of the answers.
-pub trait Server {
+/// The server's steps in a run: what it asks, and what it makes of the answers.
+pub trait Steps {
     /// The question of a round.
     fn ask(&self, batch: Batch) -> Question;
 

@@ -13,7 +13,7 @@ use super::shrinkage::Shrinkage;
 use crate::fairness::{ClassWeights, closed_form};
 use crate::model::Block;
 use crate::protocol::{Batch, CellQuestion, Form, Question};
-use crate::server::{Aggregate, AggregateCell, InverseHessian, Server};
+use crate::server::{Aggregate, AggregateCell, InverseHessian, Steps};
 
 /// Steps are this part of a Newton step: the curvature is an estimate, and so is the gradient.
 const STEP: f64 = 0.2;
@@ -128,7 +128,7 @@ impl Improved {
     }
 }
 
-impl Server for Improved {
+impl Steps for Improved {
     fn ask(&self, batch: Batch) -> Question {
         let (theta, cells) = (self.theta.clone(), self.questions());
         Question { theta, cells, form: Form::Centred, batch, loss: false }

@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::TrainError;
-use crate::division::attributes::ClassRelease;
 use crate::fairness::{ClassWeights, closed_form, divergence};
 use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
 use crate::protocol::{CellQuestion, ImputedCell, ImputedQuestion, Transport};
@@ -70,28 +69,6 @@ struct Cells {
     parts: Vec<f64>,
 }
 
-/// `|grad FERMI(theta)|^2` on the true classes with W maximised exactly: how far theta is from a
-/// stationary point. It has every class revealed, so it is for generated data and not offered to others.
-pub(crate) fn stationarity<T: Transport>(
-    federation: &mut Federation<T>,
-    objective: SteffleObjective,
-    lambda: f64,
-    theta: &[f64],
-) -> Result<f64, TrainError> {
-    federation.impute(ClassRelease::Revealed)?;
-    let here = Minimum {
-        theta: theta.to_vec(),
-        value: 0.0,
-        gradient: 0.0,
-        evaluations: 0,
-        curvature: InverseHessian::scaled(1.0),
-    };
-    let tolerance = Tolerance { evaluations: 1, gradient: 0.0 };
-    let at = FairPath::new(federation, objective, &here, 0.0, tolerance).evaluate(theta)?;
-    let slopes = at.loss_gradient.iter().zip(&at.penalty_gradient);
-    Ok(slopes.map(|(loss, penalty)| (loss + lambda * penalty).powi(2)).sum())
-}
-
 impl<'a, T: Transport> FairPath<'a, T> {
     /// Starts at the unconstrained model `public`. `variance` is that of a membership in a class
     /// the record is not in: 0 where memberships are exact.
@@ -124,6 +101,13 @@ impl<'a, T: Transport> FairPath<'a, T> {
         theta: &[f64],
     ) -> Result<GapEstimate, FederationError> {
         self.federation.estimate_gap_after(release, &self.public, theta)
+    }
+
+    /// The objective's gradient at `theta`.
+    pub fn gradient(&mut self, lambda: f64, theta: &[f64]) -> Result<Vec<f64>, TrainError> {
+        let at = self.evaluate(theta)?;
+        let slopes = at.loss_gradient.iter().zip(&at.penalty_gradient);
+        Ok(slopes.map(|(loss, penalty)| loss + lambda * penalty).collect())
     }
 
     /// The optimum for `lambda`. `observe` sees (evaluations, value) and may end the work early.

@@ -9,13 +9,12 @@ mod run;
 mod settings;
 
 pub use erm::{ErmOutcome, erm};
-pub(crate) use fair::stationarity;
 pub use fair::{Fair, FairPath};
 pub use one_shot::{OneShotTerms, Targeted, target_gap};
 pub use plan::{Plan, PlanError};
 pub use protect::Protected;
-pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, train};
-pub use settings::{Exact, Length, Mode, Paper, Server, Settings};
+pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, run, train};
+pub use settings::{Exact, Length, Mode, Paper, Settings, StepRule};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Settings that were checked against the federation they will run on.
 
-use super::{Length, Mode, Paper, Server, Settings};
+use super::{Length, Mode, Paper, Settings, StepRule};
 use crate::protocol::Batch;
 
 /// Why settings were refused.
@@ -112,7 +112,7 @@ impl Plan {
         let Settings { lambda, rates, mode, server, .. } = self.settings;
         // psi is quadratic in W with curvature 2 P(u) <= 2: a longer step than 1 can overshoot.
         let ascent = lambda * rates.dual;
-        if ascent > 1.0 && server == Server::Plain {
+        if ascent > 1.0 && server == StepRule::Plain {
             warnings.push(format!(
                 "lambda times the dual step size is {ascent}; above 1 the ascent in W can \
                  oscillate instead of converging: use a dual step size of at most {}",

@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use steffle_privacy::ledger::{Receipt, Statement};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 
-use super::{Mode, Paper, Plan, Server};
-use crate::baselines::PfLd;
+use super::{Mode, Paper, Plan, Settings, StepRule};
 use crate::fairness::{ClassWeights, DualSet};
 use crate::federation::{Federation, FederationError};
 use crate::protocol::{Batch, Form, NoiseScale, Question, Transport};
-use crate::server::{self, DescentAscent, InverseHessian, Minimum, Returned};
-use crate::steffle::{Improved, SteffleObjective, SteffleProblem};
+use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
+use crate::steffle::{Improved, SteffleObjective, SteffleProblem, class_weights};
 
 /// One round, as the server saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,6 +75,9 @@ pub enum TrainError {
          lambda or the noise"
     )]
     Diverged(u32),
+    /// Steps that nobody brought.
+    #[error("the settings leave the steps to the caller: bring them to `train::run`")]
+    NoSteps,
     /// The observer asked to stop.
     #[error("interrupted after round {0}")]
     Interrupted(u32),
@@ -104,24 +106,54 @@ impl From<&Minimum> for Start {
     }
 }
 
-/// Runs `plan` from `start`. `observe` sees every round and may stop the run.
+/// Runs `plan` from `start` with the steps that its settings name. `observe` sees every round and
+/// may stop the run.
 pub fn train<T: Transport>(
     plan: &Plan,
     objective: SteffleObjective,
     federation: &mut Federation<T>,
     start: Start,
-    mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
+    observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
 ) -> Result<Outcome, TrainError> {
-    let Start { theta: start, curvature } = start;
-    let parameters = start.len();
-    let settings = plan.settings();
-    let rounds = plan.rounds();
-    let (form, set) = match settings.mode {
+    let Start { theta, curvature } = start;
+    let Settings { lambda, rates, mode, server, .. } = *plan.settings();
+    let (form, set) = match mode {
         Mode::None | Mode::Exact(_) | Mode::Poisson(_) => (Form::Centred, DualSet::Box),
         Mode::Paper(Paper { clip, diameter, .. }) => {
             (Form::Clipped { limit: clip }, DualSet::Ball { diameter })
         }
     };
+    let blocks = federation.model().blocks().to_vec();
+    let make = |theta: Vec<f64>, census: &Aggregate| -> Box<dyn Steps> {
+        if server == StepRule::Improved && form == Form::Centred {
+            let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
+            Box::new(Improved::new(objective, lambda, &blocks, theta, curvature, census))
+        } else {
+            let problem = SteffleProblem::new(objective, lambda, form, set);
+            Box::new(DescentAscent::new(problem, theta, rates, plan.rounds(), census))
+        }
+    };
+    match server {
+        StepRule::Given => Err(TrainError::NoSteps),
+        StepRule::Plain | StepRule::Improved => {
+            run(plan, objective, federation, theta, make, observe)
+        }
+    }
+}
+
+/// Runs `plan` from `start` with the steps that `make` makes of the start and the census there:
+/// what goes over the wire, and what it costs, is the protocol's, whatever the steps are.
+pub fn run<T: Transport>(
+    plan: &Plan,
+    objective: SteffleObjective,
+    federation: &mut Federation<T>,
+    start: Vec<f64>,
+    make: impl FnOnce(Vec<f64>, &Aggregate) -> Box<dyn Steps>,
+    mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
+) -> Result<Outcome, TrainError> {
+    let parameters = start.len();
+    let settings = plan.settings();
+    let rounds = plan.rounds();
     let silos = federation.sizes().len().max(1) as f64;
     let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
     let layers = federation.model().blocks().len();
@@ -146,25 +178,14 @@ pub fn train<T: Transport>(
             loss: false,
         },
     )?;
-    let mut theorem = None;
-    let mut server: Box<dyn server::Server> = match (settings.server, settings.mode) {
-        (Server::Improved, Mode::None | Mode::Exact(_) | Mode::Poisson(_)) => {
-            let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
-            let blocks = federation.model().blocks().to_vec();
-            Box::new(Improved::new(objective, settings.lambda, &blocks, start, curvature, &census))
-        }
-        (Server::LagrangianDual, Mode::None | Mode::Exact(_) | Mode::Poisson(_)) => {
-            Box::new(PfLd::new(objective, settings.lambda, settings.rates, start, &census))
-        }
-        (_, mode) => {
-            let problem = SteffleProblem::new(objective, settings.lambda, form, set);
-            let plain = DescentAscent::new(problem, start, settings.rates, rounds, &census);
-            if let Mode::Paper(paper) = mode {
-                theorem = Some(set_noise(federation, &paper, plain.problem(), rounds));
-            }
-            Box::new(plain)
+    let theorem = match settings.mode {
+        Mode::None | Mode::Exact(_) | Mode::Poisson(_) => None,
+        Mode::Paper(paper) => {
+            let weights = class_weights(&census, objective.labels);
+            Some(set_noise(federation, &paper, &weights, rounds))
         }
     };
+    let mut steps = make(start, &census);
 
     let seed = federation.agreement().seed;
     let mut returned = Returned::new(settings.output, rounds, seed);
@@ -172,17 +193,17 @@ pub fn train<T: Transport>(
     let mut signals = Vec::new();
     let numbers = (census.cells.len() * parameters).max(1);
     for round in 1..=rounds {
-        let question = server.ask(plan.batch());
+        let question = steps.ask(plan.batch());
         let answers = federation.round(round, &question)?;
-        server.learn(round, &answers);
+        steps.learn(round, &answers);
         signals.extend(answers.signals.iter().filter(|&&signal| signal > 0.0));
-        let theta = server.theta();
+        let theta = steps.theta();
         if !theta.iter().all(|value| value.is_finite()) {
             return Err(TrainError::Diverged(round));
         }
         let squared: f64 =
             theta.iter().zip(&question.theta).map(|(new, old)| (new - old).powi(2)).sum();
-        let chi_square = server.violation();
+        let chi_square = steps.violation();
         let seen = RoundTrace { round, chi_square, step: squared.sqrt() };
         returned.see(round, theta);
         let stop = observe(&seen).is_break();
@@ -213,13 +234,13 @@ pub fn train<T: Transport>(
 fn set_noise<T: Transport>(
     federation: &mut Federation<T>,
     paper: &Paper,
-    problem: &SteffleProblem,
+    weights: &[ClassWeights],
     rounds: u32,
 ) -> Theorem {
-    let rho = problem.weights().iter().map(ClassWeights::smallest).fold(1.0, f64::min);
+    let rho = weights.iter().map(ClassWeights::smallest).fold(1.0, f64::min);
     let table = |dual: f64| -> Vec<Vec<f64>> {
         let row = |p: &f64| dual * p.sqrt() / 2.0;
-        problem.weights().iter().map(|w| w.get().iter().map(row).collect()).collect()
+        weights.iter().map(|w| w.get().iter().map(row).collect()).collect()
     };
     let sigmas = |records: usize| {
         // A positive share and a positive number of rounds are what these types ask for.

@@ -17,7 +17,7 @@ pub struct Settings {
     /// m; `None` is all records in every round.
     pub batch: Option<u32>,
     /// How the server uses the answers.
-    pub server: Server,
+    pub server: StepRule,
     /// Step sizes of the plain server.
     pub rates: Rates,
     /// Which iterate is returned.
@@ -31,7 +31,7 @@ impl Default for Settings {
             mode: Mode::None,
             length: Length::Epochs(40),
             batch: Some(256),
-            server: Server::Plain,
+            server: StepRule::Plain,
             rates: Rates { theta: 0.25, dual: 0.1, decay: 0.8 },
             output: Output::Last,
         }
@@ -47,16 +47,16 @@ pub enum Length {
     Rounds(u32),
 }
 
-/// How the server uses the answers. Both are post-processing: neither costs privacy.
+/// How the server uses the answers. All are post-processing: none costs privacy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Server {
+pub enum StepRule {
     /// Algorithm 1's own steps.
     Plain,
     /// Starts at the public unconstrained model, averages the messages, solves for W and steps in
     /// the metric of the public curvature.
     Improved,
-    /// PF-LD's: Adam on the Lagrangian, and a dual step per round.
-    LagrangianDual,
+    /// Steps that the caller brings ([`run`](super::run())).
+    Given,
 }
 
 /// What noise and what claim.

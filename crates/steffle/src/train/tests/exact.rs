@@ -47,11 +47,11 @@ struct Case {
     kind: ModelKind,
     notion: Notion,
     start: Minimum,
-    server: Server,
+    server: StepRule,
 }
 
 impl Case {
-    fn new(k: usize, l: usize, notion: Notion, kind: ModelKind, server: Server) -> Self {
+    fn new(k: usize, l: usize, notion: Notion, kind: ModelKind, server: StepRule) -> Self {
         let people = Population::new(900, k, l);
         let start = public(&mut federation(&people, &kind, notion, 0));
         Self { people, kind, notion, start, server }
@@ -65,8 +65,8 @@ impl Case {
         let plan = settings.check(federation.sizes()).unwrap();
         let objective = self.people.objective(self.notion);
         let start = match self.server {
-            Server::Improved | Server::LagrangianDual => Start::from(&self.start),
-            Server::Plain => {
+            StepRule::Improved | StepRule::Given => Start::from(&self.start),
+            StepRule::Plain => {
                 let model = federation.model().clone();
                 model.initial(&mut stream(5, 0, Purpose::Initial, 0)).into()
             }
@@ -103,7 +103,7 @@ fn exact_training_approaches_the_one_without_noise() {
         (3, 3, Notion::EqualizedOdds { labels: 3 }, ModelKind::Softmax),
         (3, 3, Notion::Conditional { strata: 2 }, ModelKind::Softmax),
     ] {
-        let case = Case::new(k, l, notion, kind, Server::Improved);
+        let case = Case::new(k, l, notion, kind, StepRule::Improved);
         let aim = case.theta(Mode::None, None, 0);
         let far = [1e1, 1e3, 1e5, 1e7]
             .map(|epsilon| case.distance(Mode::Exact(exact(epsilon)), None, |_| aim.clone()));
@@ -125,11 +125,11 @@ fn exact_training_approaches_the_one_without_noise() {
 fn a_network_approaches_the_one_without_noise() {
     let parity = Notion::DemographicParity;
     for (k, l, notion, server) in [
-        (3, 3, parity, Server::Plain),
-        (3, 3, Notion::EqualizedOdds { labels: 3 }, Server::Plain),
-        (2, 2, parity, Server::Improved),
-        (2, 2, Notion::EqualizedOdds { labels: 2 }, Server::Improved),
-        (3, 3, parity, Server::Improved),
+        (3, 3, parity, StepRule::Plain),
+        (3, 3, Notion::EqualizedOdds { labels: 3 }, StepRule::Plain),
+        (2, 2, parity, StepRule::Improved),
+        (2, 2, Notion::EqualizedOdds { labels: 2 }, StepRule::Improved),
+        (3, 3, parity, StepRule::Improved),
     ] {
         let case = Case::new(k, l, notion, ModelKind::Mlp(vec![4]), server);
         let aim = case.theta(Mode::None, None, 0);
@@ -167,7 +167,7 @@ fn caps_fade_with_noise() {
 #[test]
 fn block_and_sampled_training_settle_as_epsilon_grows() {
     for (k, notion) in [(2, Notion::DemographicParity), (3, Notion::EqualizedOdds { labels: 2 })] {
-        let case = Case::new(k, 2, notion, ModelKind::Logistic, Server::Improved);
+        let case = Case::new(k, 2, notion, ModelKind::Logistic, StepRule::Improved);
         let blocks = |epsilon| Mode::Exact(exact(epsilon));
         let far = [1e1, 1e3, 1e5].map(|epsilon| {
             case.distance(blocks(epsilon), Some(150), |seed| {
@@ -188,7 +188,7 @@ fn block_and_sampled_training_settle_as_epsilon_grows() {
 #[test]
 fn a_second_run_on_the_same_stores_is_refused() {
     let notion = Notion::DemographicParity;
-    let case = Case::new(2, 2, notion, ModelKind::Logistic, Server::Improved);
+    let case = Case::new(2, 2, notion, ModelKind::Logistic, StepRule::Improved);
     for by_record in [true, false] {
         let mut federation = federation(&case.people, &case.kind, notion, 0);
         let mode = Mode::Exact(Exact { by_record, ..exact(1.0) });
@@ -221,11 +221,11 @@ fn a_second_run_on_the_same_stores_is_refused() {
 fn one_round_is_about_somebody() {
     for by_record in [true, false] {
         let notion = Notion::DemographicParity;
-        let case = Case::new(2, 2, notion, ModelKind::Logistic, Server::Improved);
+        let case = Case::new(2, 2, notion, ModelKind::Logistic, StepRule::Improved);
         let mut federation = federation(&case.people, &case.kind, notion, 0);
         let mode = Mode::Exact(Exact { by_record, ..exact(100.0) });
         let length = Length::Rounds(1);
-        let settings = Settings { server: Server::Improved, length, ..settings(mode) };
+        let settings = Settings { server: StepRule::Improved, length, ..settings(mode) };
         let plan = settings.check(federation.sizes()).unwrap();
         let objective = case.people.objective(notion);
         let start = Start::from(&case.start);

@@ -17,7 +17,7 @@ fn defaults(lambda: f64, epsilon: f64, n: usize) -> Settings {
         mode: Mode::Exact(exact),
         length: Length::Rounds(25),
         batch: None,
-        server: Server::Improved,
+        server: StepRule::Improved,
         ..Settings::default()
     }
 }

@@ -1,13 +1,13 @@
 //! Five people that the traces of the baselines are worked on.
 
-use crate::fairness::Notion;
-use crate::federation::{Agreement, Federation};
-use crate::model::ModelKind;
-use crate::node::InProcess;
-use crate::noise::NoiseKind;
-use crate::protocol::{RunId, SchemaHash};
-use crate::record::{Attributes, Layout, Records, Rows, Sensitive};
-use crate::steffle::SteffleObjective;
+use steffle::federation::{Agreement, Federation};
+use steffle::node::InProcess;
+use steffle::noise::NoiseKind;
+use steffle::protocol::{RunId, SchemaHash};
+use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
+use steffle_model::fairness::Notion;
+use steffle_model::model::ModelKind;
+use steffle_model::scores::SteffleObjective;
 
 pub(super) const OBJECTIVE: SteffleObjective =
     SteffleObjective { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
@@ -40,7 +40,7 @@ pub(super) fn house_of<const D: usize>(people: &[([f32; D], u16, u16)]) -> Feder
         scores: OBJECTIVE.into(),
         seed: 5,
         noise: NoiseKind::Simulation,
-        kind: crate::federation::RunKind::default(),
+        kind: steffle::federation::RunKind::default(),
     };
     let silo = (records, Attributes::new(ids, classes, 2).unwrap());
     Federation::join(InProcess::silos(vec![silo]), agreement).unwrap()

@@ -3,8 +3,8 @@
 //! A record's gradient is never written out: per layer it is an outer product of slopes and inputs,
 //! whose length is the product of their lengths, and a weight is a factor on the slopes.
 
-use crate::model::{Classifier, Factor, Gradient, Pass, Point, head};
-use crate::record::{Records, Rows};
+use steffle_model::model::{Classifier, Factor, Gradient, Pass, Point, head};
+use steffle_model::record::{Records, Rows};
 
 /// Sums loss gradients, with room that is kept from batch to batch.
 pub(super) struct LossGradients {

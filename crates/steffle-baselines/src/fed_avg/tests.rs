@@ -2,22 +2,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::*;
-use crate::baselines::gradients::LossGradients;
-use crate::fairness::Notion;
-use crate::federation::{Agreement, Federation};
-use crate::model::{Logistic, ModelKind};
-use crate::node::InProcess;
-use crate::noise::NoiseKind;
-use crate::protocol::{RunId, SchemaHash};
-use crate::record::{Attributes, Layout, Rows, Sensitive};
-use crate::server::Rates;
-use crate::steffle::SteffleObjective;
-use crate::train::{Length, Settings, train};
+use crate::gradients::LossGradients;
+use steffle::federation::{Agreement, Federation};
+use steffle::node::InProcess;
+use steffle::noise::NoiseKind;
+use steffle::protocol::{RunId, SchemaHash};
+use steffle::record::{Attributes, Layout, Rows, Sensitive};
+use steffle::server::Rates;
+use steffle::train::{Length, Settings, train};
+use steffle_model::fairness::Notion;
+use steffle_model::model::{Logistic, ModelKind};
+use steffle_model::scores::SteffleObjective;
 
 const ONE: Layout = Layout { numeric: 1, categorical: 0, features: 1 };
 
 /// Records of one number each.
-pub(in crate::baselines) fn numbers(records: &[(f32, u16)]) -> Records {
+pub(crate) fn numbers(records: &[(f32, u16)]) -> Records {
     let rows = records.iter().map(|(x, _)| *x).collect();
     let rows = Rows::new(ONE, records.len(), rows, Vec::new()).unwrap();
     let ids = (0..records.len() as u64).collect();
@@ -117,7 +117,7 @@ fn one_full_step_is_steffle_without_fairness() {
             scores: objective.into(),
             seed: 5,
             noise: NoiseKind::Simulation,
-            kind: crate::federation::RunKind::default(),
+            kind: steffle::federation::RunKind::default(),
         };
         let silos = vec![silo(0, 40), silo(40, 170), silo(170, 200)];
         let mut federation = Federation::join(InProcess::silos(silos), agreement).unwrap();

@@ -1,9 +1,14 @@
 //! PF-LD with released signs, as a server of the same protocol as SteFFLe.
 
+use std::ops::ControlFlow;
+
 use super::{Adam, LARGEST, sign};
-use crate::protocol::{Batch, CellQuestion, Form, Question};
-use crate::server::{Aggregate, Rates, Server};
-use crate::steffle::{RIDGE, SteffleObjective};
+use steffle::federation::Federation;
+use steffle::protocol::{Batch, CellQuestion, Form, Question, Transport};
+use steffle::server::{Aggregate, Rates, Steps};
+use steffle::train::{Outcome, Plan, RoundTrace, Settings, Start, TrainError, run};
+use steffle_model::model::head::RIDGE;
+use steffle_model::scores::SteffleObjective;
 
 /// The server's side of PF-LD, for two labels.
 ///
@@ -34,6 +39,21 @@ struct Condition {
     multiplier: f64,
 }
 
+/// Runs `plan` from `start` with PF-LD's steps, on the protocol of SteFFLe.
+pub fn pf_ld<T: Transport>(
+    plan: &Plan,
+    objective: SteffleObjective,
+    federation: &mut Federation<T>,
+    start: Start,
+    observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
+) -> Result<Outcome, TrainError> {
+    let Settings { lambda, rates, .. } = *plan.settings();
+    let make = |theta: Vec<f64>, census: &Aggregate| -> Box<dyn Steps> {
+        Box::new(PfLd::new(objective, lambda, rates, theta, census))
+    };
+    run(plan, objective, federation, start.theta, make, observe)
+}
+
 /// A group is taken to have at least this share of a condition: noise must not make it nothing.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -47,7 +67,7 @@ impl PfLd {
         census: &Aggregate,
     ) -> Self {
         let labels = objective.labels;
-        let condition = |cell: &crate::server::AggregateCell| {
+        let condition = |cell: &steffle::server::AggregateCell| {
             let table = cell.table();
             let rows = table.chunks_exact(labels);
             let least = (LEAST_SHARE * cell.count).max(1.0);
@@ -81,7 +101,7 @@ impl PfLd {
     }
 }
 
-impl Server for PfLd {
+impl Steps for PfLd {
     fn ask(&self, batch: Batch) -> Question {
         let cell = |condition: &Condition| {
             let Condition { size, counts, signs, .. } = condition;

@@ -8,13 +8,13 @@ use steffle_privacy::{
 };
 
 use super::{Adam, LARGEST, sign};
-use crate::baselines::Curator;
-use crate::division::records::Batches;
-use crate::model::{Factor, Gradient, Pass, Point};
-use crate::noise::NoiseSource;
-use crate::protocol::Batch;
-use crate::record::Rows;
-use crate::steffle::RIDGE;
+use crate::Curator;
+use steffle::division::records::Batches;
+use steffle::noise::NoiseSource;
+use steffle::protocol::Batch;
+use steffle_model::model::head::RIDGE;
+use steffle_model::model::{Factor, Gradient, Pass, Point};
+use steffle_model::record::Rows;
 
 /// Settings of a published run.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,9 +1,9 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::baselines::fed_avg::tests::numbers;
-use crate::model::{Logistic, ModelKind};
-use crate::record::{Layout, Rows};
+use crate::fed_avg::tests::numbers;
+use steffle_model::model::{Logistic, ModelKind};
+use steffle_model::record::{Layout, Rows};
 
 const ONE: Layout = Layout { numeric: 1, categorical: 0, features: 1 };
 

@@ -4,11 +4,11 @@ use steffle_privacy::{Delta, Epsilon};
 
 use super::published::Step;
 use super::*;
-use crate::baselines::Curator;
-use crate::baselines::tests::{FIVE, OBJECTIVE, close, house};
-use crate::noise::{NodeNoise, NoiseKind};
-use crate::server::Rates;
-use crate::train::{Length, Mode, Server, Settings, train};
+use crate::Curator;
+use crate::tests::{FIVE, OBJECTIVE, close, house};
+use steffle::noise::{NodeNoise, NoiseKind};
+use steffle::server::Rates;
+use steffle::train::{Length, Mode, Settings, StepRule};
 
 fn go_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -39,14 +39,14 @@ fn three_rounds_with_released_signs_by_hand() {
         mode: Mode::None,
         length: Length::Rounds(3),
         batch: None,
-        server: Server::LagrangianDual,
+        server: StepRule::Given,
         rates: Rates { theta: 0.3, dual: 1.0, decay: 1.0 },
         ..Settings::default()
     };
     let mut house = house(&FIVE);
     let plan = settings.check(house.sizes()).unwrap();
     let mut seen = Vec::new();
-    let outcome = train(&plan, OBJECTIVE, &mut house, vec![0.5, 0.1].into(), |round| {
+    let outcome = pf_ld(&plan, OBJECTIVE, &mut house, vec![0.5, 0.1].into(), |round| {
         seen.push(round.chi_square);
         ControlFlow::Continue(())
     });

@@ -1,11 +1,11 @@
 //! A curator: all records and the class of each in one place, as central methods have them.
 
-use crate::division::attributes::ClassRelease;
-use crate::division::records::Imputed;
-use crate::federation::{Federation, FederationError};
-use crate::model::Classifier;
-use crate::node::{InProcess, Node};
-use crate::record::Records;
+use steffle::division::attributes::ClassRelease;
+use steffle::division::records::Imputed;
+use steffle::federation::{Federation, FederationError};
+use steffle::node::{InProcess, Node};
+use steffle_model::model::Classifier;
+use steffle_model::record::Records;
 
 /// What a curator has. It is trusted with all of it: nothing here is private.
 pub struct Curator<'a> {

@@ -1,8 +1,8 @@
 use std::ops::ControlFlow;
 
 use super::*;
-use crate::baselines::tests::{FIVE, close, house, house_of};
-use crate::server::minimise;
+use crate::tests::{FIVE, close, house, house_of};
+use steffle::server::minimise;
 
 fn go_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())

@@ -14,11 +14,11 @@ use std::ops::ControlFlow;
 use super::federated::{Reply, average, check_settings, check_silos, each, trace};
 use super::gradients::LossGradients;
 use super::{Federated, FederatedError, FederatedRound};
-use crate::division::records::Batches;
-use crate::model::{Classifier, Point};
-use crate::protocol::Batch;
-use crate::record::Records;
-use crate::steffle::RIDGE;
+use steffle::division::records::Batches;
+use steffle::protocol::Batch;
+use steffle_model::model::head::RIDGE;
+use steffle_model::model::{Classifier, Point};
+use steffle_model::record::Records;
 
 /// Settings of federated averaging; the defaults are those of the plain server of Algorithm 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -165,4 +165,4 @@ impl Local<'_> {
 }
 
 #[cfg(test)]
-pub(in crate::baselines) mod tests;
+pub(crate) mod tests;

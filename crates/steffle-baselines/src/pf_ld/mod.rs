@@ -12,7 +12,7 @@
 //! two groups are small. So there are two variants:
 //!
 //! - [`PfLd`]: dual steps release signed `v_cg`, and primal steps use the signs of the last release.
-//!   Its messages are those of [`Terms::Exact`](crate::division::attributes::Terms), whose price
+//!   Its messages are those of [`Terms::Exact`](steffle::division::attributes::Terms), whose price
 //!   knows the question, signs included: the claim holds.
 //! - [`published()`]: minibatches with signs of their own and the published noise. Its claim does
 //!   not hold, and [`PublishedNoise::honest_epsilon`] says what does.
@@ -22,7 +22,7 @@ mod published;
 mod released;
 
 pub use published::{Published, PublishedNoise, published};
-pub use released::PfLd;
+pub use released::{PfLd, pf_ld};
 
 use adam::Adam;
 

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use steffle_privacy::PrivacyError;
 
-use crate::model::Classifier;
-use crate::record::Records;
+use steffle_model::model::Classifier;
+use steffle_model::record::Records;
 
 /// What a federated baseline returns.
 #[derive(Debug, Clone, PartialEq)]

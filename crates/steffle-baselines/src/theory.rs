@@ -10,19 +10,20 @@ use std::ops::ControlFlow;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::fairness::Notion;
-use crate::federation::{Agreement, Federation, RunKind};
-use crate::model::{ModelError, ModelKind};
-use crate::node::InProcess;
-use crate::noise::NoiseKind;
-use crate::protocol::{RunId, SchemaHash};
-use crate::randomness::{Purpose, stream};
-use crate::record::{
+use steffle::division::attributes::ClassRelease;
+use steffle::federation::{Agreement, Federation, RunKind};
+use steffle::node::InProcess;
+use steffle::noise::NoiseKind;
+use steffle::protocol::{RunId, SchemaHash};
+use steffle::record::{
     Attributes, AttributesError, Layout, Records, RecordsError, Rows, RowsError, Sensitive,
 };
-use crate::server::{Output, Rates};
-use crate::steffle::SteffleObjective;
-use crate::train::{Length, Mode, Paper, PlanError, Settings, TrainError, stationarity, train};
+use steffle::server::{InverseHessian, Minimum, Output, Rates, Tolerance};
+use steffle::train::{FairPath, Length, Mode, Paper, PlanError, Settings, TrainError, train};
+use steffle_model::fairness::Notion;
+use steffle_model::model::{ModelError, ModelKind};
+use steffle_model::randomness::{Purpose, stream};
+use steffle_model::scores::SteffleObjective;
 
 /// The fairness weight.
 pub const LAMBDA: f64 = 1.0;
@@ -153,8 +154,28 @@ impl Instance {
         let start = vec![0.0; layout.weights()];
         let outcome =
             train(&plan, objective, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
-        Ok(stationarity(&mut federation, objective, LAMBDA, &outcome.theta)?)
+        stationarity(&mut federation, objective, &outcome.theta)
     }
+}
+
+/// `|grad FERMI(theta)|^2` on the true classes with W maximised exactly: how far theta is from a
+/// stationary point. It has every class revealed, so it is for generated data alone.
+fn stationarity(
+    federation: &mut Federation<InProcess>,
+    objective: SteffleObjective,
+    theta: &[f64],
+) -> Result<f64, TheoryError> {
+    federation.impute(ClassRelease::Revealed).map_err(TrainError::from)?;
+    let here = Minimum {
+        theta: theta.to_vec(),
+        value: 0.0,
+        gradient: 0.0,
+        evaluations: 0,
+        curvature: InverseHessian::scaled(1.0),
+    };
+    let tolerance = Tolerance { evaluations: 1, gradient: 0.0 };
+    let mut path = FairPath::new(federation, objective, &here, 0.0, tolerance);
+    Ok(path.gradient(LAMBDA, theta)?.iter().map(|slope| slope.powi(2)).sum())
 }
 
 /// The slope of `ln y` against `ln x`, `values` by point and seed. Standard error by leaving out
