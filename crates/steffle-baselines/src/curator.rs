@@ -1,11 +1,11 @@
 //! A curator: all records and the class of each in one place, as central methods have them.
 
-use steffle::division::attributes::ClassRelease;
-use steffle::division::records::Imputed;
-use steffle::federation::{Federation, FederationError};
-use steffle::node::{InProcess, Node};
 use steffle_model::model::Classifier;
 use steffle_model::record::Records;
+use steffle_server::federation::{Federation, FederationError};
+use steffle_site::division::attributes::ClassRelease;
+use steffle_site::division::records::Imputed;
+use steffle_site::node::{InProcess, Node};
 
 /// What a curator has. It is trusted with all of it: nothing here is private.
 pub struct Curator<'a> {

@@ -43,10 +43,10 @@ use steffle_privacy::{
 use super::federated::{Reply, average, check_settings, check_silos, each, trace};
 use super::gradients::LossGradients;
 use super::{Federated, FederatedError, FederatedRound};
-use steffle::noise::{NoiseSource, SimulatedNoise};
 use steffle_model::model::{Classifier, Point};
 use steffle_model::randomness::{Purpose, stream};
 use steffle_model::record::Records;
+use steffle_site::noise::{NoiseSource, SimulatedNoise};
 
 /// The loss's part of a round's squared cost.
 pub const LOSS_SHARE: f64 = 0.1;

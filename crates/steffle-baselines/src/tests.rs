@@ -1,13 +1,13 @@
 //! Five people that the traces of the baselines are worked on.
 
-use steffle::federation::{Agreement, Federation};
-use steffle::node::InProcess;
-use steffle::noise::NoiseKind;
-use steffle::protocol::{RunId, SchemaHash};
-use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_model::scores::SteffleObjective;
+use steffle_server::federation::{Agreement, Federation};
+use steffle_site::node::InProcess;
+use steffle_site::noise::NoiseKind;
+use steffle_site::record::{Attributes, Layout, Records, Rows, Sensitive};
+use steffle_wire::{RunId, SchemaHash};
 
 pub(super) const OBJECTIVE: SteffleObjective =
     SteffleObjective { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
@@ -35,12 +35,12 @@ pub(super) fn house_of<const D: usize>(people: &[([f32; D], u16, u16)]) -> Feder
         run: RunId([1; 16]),
         schema: SchemaHash([2; 32]),
         columns: Vec::new(),
-        layout: layout,
+        layout,
         model: ModelKind::Logistic,
         scores: OBJECTIVE.into(),
         seed: 5,
         noise: NoiseKind::Simulation,
-        kind: steffle::federation::RunKind::default(),
+        kind: steffle_server::federation::RunKind::default(),
     };
     let silo = (records, Attributes::new(ids, classes, 2).unwrap());
     Federation::join(InProcess::silos(vec![silo]), agreement).unwrap()

@@ -10,20 +10,22 @@ use std::ops::ControlFlow;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use steffle::division::attributes::ClassRelease;
-use steffle::federation::{Agreement, Federation, RunKind};
-use steffle::node::InProcess;
-use steffle::noise::NoiseKind;
-use steffle::protocol::{RunId, SchemaHash};
-use steffle::record::{
-    Attributes, AttributesError, Layout, Records, RecordsError, Rows, RowsError, Sensitive,
-};
-use steffle::server::{InverseHessian, Minimum, Output, Rates, Tolerance};
-use steffle::train::{FairPath, Length, Mode, Paper, PlanError, Settings, TrainError, train};
 use steffle_model::fairness::Notion;
 use steffle_model::model::{ModelError, ModelKind};
 use steffle_model::randomness::{Purpose, stream};
 use steffle_model::scores::SteffleObjective;
+use steffle_server::federation::{Agreement, Federation, RunKind};
+use steffle_server::server::{InverseHessian, Minimum, Output, Rates, Tolerance};
+use steffle_server::train::{
+    FairPath, Length, Mode, Paper, PlanError, Settings, TrainError, train,
+};
+use steffle_site::division::attributes::ClassRelease;
+use steffle_site::node::InProcess;
+use steffle_site::noise::NoiseKind;
+use steffle_site::record::{
+    Attributes, AttributesError, Layout, Records, RecordsError, Rows, RowsError, Sensitive,
+};
+use steffle_wire::{RunId, SchemaHash};
 
 /// The fairness weight.
 pub const LAMBDA: f64 = 1.0;

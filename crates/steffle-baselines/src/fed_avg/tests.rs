@@ -3,16 +3,16 @@ use std::sync::Arc;
 
 use super::*;
 use crate::gradients::LossGradients;
-use steffle::federation::{Agreement, Federation};
-use steffle::node::InProcess;
-use steffle::noise::NoiseKind;
-use steffle::protocol::{RunId, SchemaHash};
-use steffle::record::{Attributes, Layout, Rows, Sensitive};
-use steffle::server::Rates;
-use steffle::train::{Length, Settings, train};
 use steffle_model::fairness::Notion;
 use steffle_model::model::{Logistic, ModelKind};
 use steffle_model::scores::SteffleObjective;
+use steffle_server::federation::{Agreement, Federation};
+use steffle_server::server::Rates;
+use steffle_server::train::{Length, Settings, train};
+use steffle_site::node::InProcess;
+use steffle_site::noise::NoiseKind;
+use steffle_site::record::{Attributes, Layout, Rows, Sensitive};
+use steffle_wire::{RunId, SchemaHash};
 
 const ONE: Layout = Layout { numeric: 1, categorical: 0, features: 1 };
 
@@ -117,7 +117,7 @@ fn one_full_step_is_steffle_without_fairness() {
             scores: objective.into(),
             seed: 5,
             noise: NoiseKind::Simulation,
-            kind: steffle::federation::RunKind::default(),
+            kind: steffle_server::federation::RunKind::default(),
         };
         let silos = vec![silo(0, 40), silo(40, 170), silo(170, 200)];
         let mut federation = Federation::join(InProcess::silos(silos), agreement).unwrap();

@@ -9,12 +9,12 @@ use steffle_privacy::{
 
 use super::{Adam, LARGEST, sign};
 use crate::Curator;
-use steffle::division::records::Batches;
-use steffle::noise::NoiseSource;
-use steffle::protocol::Batch;
 use steffle_model::model::head::RIDGE;
 use steffle_model::model::{Factor, Gradient, Pass, Point};
 use steffle_model::record::Rows;
+use steffle_site::division::records::Batches;
+use steffle_site::noise::NoiseSource;
+use steffle_wire::Batch;
 
 /// Settings of a published run.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use super::{Adam, LARGEST, sign};
-use steffle::federation::Federation;
-use steffle::protocol::{Batch, CellQuestion, Form, Question, Transport};
-use steffle::server::{Aggregate, Rates, Steps};
-use steffle::train::{Outcome, Plan, RoundTrace, Settings, Start, TrainError, run};
 use steffle_model::model::head::RIDGE;
 use steffle_model::scores::SteffleObjective;
+use steffle_server::federation::Federation;
+use steffle_server::server::{Aggregate, Rates, Steps};
+use steffle_server::train::{Outcome, Plan, RoundTrace, Settings, Start, TrainError, run};
+use steffle_wire::{Batch, CellQuestion, Form, Question, Transport};
 
 /// The server's side of PF-LD, for two labels.
 ///
@@ -67,7 +67,7 @@ impl PfLd {
         census: &Aggregate,
     ) -> Self {
         let labels = objective.labels;
-        let condition = |cell: &steffle::server::AggregateCell| {
+        let condition = |cell: &steffle_server::server::AggregateCell| {
             let table = cell.table();
             let rows = table.chunks_exact(labels);
             let least = (LEAST_SHARE * cell.count).max(1.0);

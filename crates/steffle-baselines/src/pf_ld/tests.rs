@@ -6,9 +6,9 @@ use super::published::Step;
 use super::*;
 use crate::Curator;
 use crate::tests::{FIVE, OBJECTIVE, close, house};
-use steffle::noise::{NodeNoise, NoiseKind};
-use steffle::server::Rates;
-use steffle::train::{Length, Mode, Settings, StepRule};
+use steffle_server::server::Rates;
+use steffle_server::train::{Length, Mode, Settings, StepRule};
+use steffle_site::noise::{NodeNoise, NoiseKind};
 
 fn go_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())

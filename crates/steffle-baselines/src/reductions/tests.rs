@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 
 use super::*;
 use crate::tests::{FIVE, close, house, house_of};
-use steffle::server::minimise;
+use steffle_server::server::minimise;
 
 fn go_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())
