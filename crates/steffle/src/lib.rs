@@ -5,7 +5,7 @@
 //! runs, [`steffle_server`] what the lead runs, [`steffle_wire`] what crosses between them, and
 //! [`steffle_model`] the mathematics that all share. Here they are under one roof.
 
-#[doc = include_str!("../../../GLOSSARY.md")]
+#[doc = include_str!("../GLOSSARY.md")]
 pub mod glossary {}
 
 pub use steffle_model::{fairness, linear, metrics, model, randomness};
