@@ -3,7 +3,7 @@
 use super::codec::{CodecError, Decode, Reader, Writer};
 
 /// Released classes by record id: revealed as they are, or randomised. It is written from a
-/// [`Released`](steffle_model::scores::attributes::Released) value only.
+/// `Released` value only, which the attributes division alone makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
     /// Record ids.

@@ -4,7 +4,7 @@ use super::Aggregate;
 use steffle_wire::{CellQuestion, Form};
 
 /// A problem `min_theta max_w`, as the server sees it: what to ask, how to read the answers, and
-/// the set that w is projected on. Its silo side is an [`Objective`](crate::division::Objective).
+/// the set that w is projected on. Its silo side is an [`Objective`](steffle_model::scores::Objective).
 pub trait Problem: Send {
     /// Takes in the census: round 0, all records, every combination 0.
     fn begin(&mut self, census: &Aggregate);
