@@ -11,14 +11,15 @@
 
 use std::ops::ControlFlow;
 
-use super::federated::{Reply, average, check_settings, check_silos, each, trace};
-use super::gradients::LossGradients;
-use super::{Federated, FederatedError, FederatedRound};
 use steffle_model::model::head::RIDGE;
 use steffle_model::model::{Classifier, Point};
 use steffle_model::record::Records;
 use steffle_site::division::records::Batches;
 use steffle_wire::Batch;
+
+use super::federated::{Reply, average, check_settings, check_silos, each, trace};
+use super::gradients::LossGradients;
+use super::{Federated, FederatedError, FederatedRound};
 
 /// Settings of federated averaging; the defaults are those of the plain server of Algorithm 1.
 #[derive(Debug, Clone, Copy, PartialEq)]

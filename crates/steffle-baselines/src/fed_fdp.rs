@@ -35,18 +35,18 @@
 use std::ops::ControlFlow;
 
 use rand::Rng;
+use steffle_model::model::{Classifier, Point};
+use steffle_model::randomness::{Purpose, stream};
+use steffle_model::record::Records;
 use steffle_privacy::{
     Accountant, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Plan, Poisson, PrivacyError,
     Reading, Rounds, SampleRate, Sampler, Sampling, calibrate,
 };
+use steffle_site::noise::{NoiseSource, SimulatedNoise};
 
 use super::federated::{Reply, average, check_settings, check_silos, each, trace};
 use super::gradients::LossGradients;
 use super::{Federated, FederatedError, FederatedRound};
-use steffle_model::model::{Classifier, Point};
-use steffle_model::randomness::{Purpose, stream};
-use steffle_model::record::Records;
-use steffle_site::noise::{NoiseSource, SimulatedNoise};
 
 /// The loss's part of a round's squared cost.
 pub const LOSS_SHARE: f64 = 0.1;

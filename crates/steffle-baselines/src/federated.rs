@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 use serde::Serialize;
-use steffle_privacy::PrivacyError;
-
 use steffle_model::model::Classifier;
 use steffle_model::record::Records;
+use steffle_privacy::PrivacyError;
 
 /// What a federated baseline returns.
 #[derive(Debug, Clone, PartialEq)]

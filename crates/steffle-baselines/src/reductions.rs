@@ -18,13 +18,14 @@
 
 use std::ops::ControlFlow;
 
-use super::Curator;
 use steffle_model::blocks::{BLOCK, Merge, sum_in_order};
 use steffle_model::metrics::decide;
 use steffle_model::model::head::RIDGE;
 use steffle_model::model::{Factor, Gradient, Pass, Point, head};
 use steffle_model::record::Rows;
 use steffle_server::server::{InverseHessian, Minimum, Tolerance, minimise_from};
+
+use super::Curator;
 
 /// The best classifier of a run.
 #[derive(Debug, Clone, PartialEq)]

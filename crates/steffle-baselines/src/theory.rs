@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
-
 use steffle_model::fairness::Notion;
 use steffle_model::model::{ModelError, ModelKind};
 use steffle_model::randomness::{Purpose, stream};

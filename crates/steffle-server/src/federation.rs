@@ -12,20 +12,20 @@ pub use once::{OneShot, Pooling};
 use std::ops::Range;
 use std::sync::Arc;
 
-use steffle_privacy::PrivacyError;
-use steffle_privacy::ledger::CheckedOffer;
-
-use self::grants::Said;
-use self::rounds::PaperNoise;
-use self::trip::Trips;
 use steffle_model::linear::NotPositive;
 use steffle_model::model::{Classifier, ModelError, ModelKind};
 use steffle_model::record::Layout;
+use steffle_privacy::PrivacyError;
+use steffle_privacy::ledger::CheckedOffer;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::{
     CodecError, Describe, Described, Join, Lost, Refused, Role, RunId, SchemaHash, Scores,
     Transport,
 };
+
+use self::grants::Said;
+use self::rounds::PaperNoise;
+use self::trip::Trips;
 
 /// What a run says it is, to stores that decide whether to take part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

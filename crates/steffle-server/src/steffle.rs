@@ -7,9 +7,10 @@ pub use improved::Improved;
 pub use steffle_model::model::head::RIDGE;
 pub use steffle_model::scores::SteffleObjective;
 
-use crate::server::{Aggregate, Problem};
 use steffle_model::fairness::{ClassWeights, Dual, DualSet, divergence};
 use steffle_wire::{CellQuestion, Form};
+
+use crate::server::{Aggregate, Problem};
 
 /// The server's side.
 #[derive(Debug, Clone)]

@@ -1,10 +1,11 @@
 //! The one-shot release where attributes are held elsewhere: rows out, noisy sums back.
 
+use steffle_model::record::Rows;
+use steffle_model::scores::NO_CELL;
+
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::handover::{read_rows, write_rows};
 use super::pooled::Agreed;
-use steffle_model::record::Rows;
-use steffle_model::scores::NO_CELL;
 
 /// What a records silo sends to an attributes holder: the holder learns x.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,10 @@
 //! What a release tells about the decisions of models.
 
+use steffle_model::decode::{Corrected, Correction, Energy};
+
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::request::Ask;
-use steffle_model::decode::{Corrected, Correction, Energy};
 
 /// Asks what the release tells about the decisions of one model or, where a model was trained on
 /// it, of the unconstrained one and that one.

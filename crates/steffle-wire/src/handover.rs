@@ -3,10 +3,11 @@
 //! Model outputs and the factors of their Jacobian, by record id: for a linear model that is the
 //! feature row, so whoever receives a handover learns `x`.
 
-use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use steffle_model::model::{Block, Factor, Inputs};
 use steffle_model::record::{Layout, Rows};
 use steffle_model::scores::{Candidates, NO_CELL, Who};
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 
 /// Candidates of a batch, written down.
 #[derive(Debug, Clone, PartialEq)]

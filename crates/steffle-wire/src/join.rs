@@ -1,11 +1,12 @@
 //! How nodes come together: who they are, and what all of them agree on.
 
-use super::codec::{CodecError, Decode, Encode, Reader, Writer};
-use super::envelope::Kind;
-use super::request::{Ask, Done};
 use steffle_model::fairness::Notion;
 use steffle_model::scores::SteffleObjective;
 use steffle_privacy::ledger::NoiseKind;
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::envelope::Kind;
+use super::request::{Ask, Done};
 
 /// What a node holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! What silos add up when they pool: none of it involves `s` but the noisy sums, which are
 //! released before.
 
-use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use steffle_model::linear::Symmetric;
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 
 /// One silo's part of a pooled sum. Which numbers it holds depends on the exchange: records and
 /// Gram matrix; records and cap; or records, noise variance, the sum of the capped features, the

@@ -1,12 +1,13 @@
 //! Releasing once: what is asked of stores, and what comes back to the records.
 
+use steffle_model::decode::Rule;
+use steffle_model::linear::Symmetric;
+
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::features::{FeatureReply, FeatureSums};
 use super::pooled::{Agreed, PooledSums};
 use super::request::{Ask, Done};
-use steffle_model::decode::Rule;
-use steffle_model::linear::Symmetric;
 
 /// Asks for the one release of a run.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,7 @@
 //! How a class is said instead of summed: as it is, or by randomised response.
 
-use steffle_privacy::Epsilon;
-
 use steffle_model::record::MISSING_CLASS;
+use steffle_privacy::Epsilon;
 
 use super::codec::{Encode, Writer};
 

@@ -1,12 +1,12 @@
 //! Messages survive the trip; damaged ones are refused, never a panic.
 
 use proptest::prelude::*;
-
-use super::*;
 use steffle_model::linear::Symmetric;
 use steffle_model::model::{Block, Factor, Inputs};
 use steffle_model::record::{Layout, Rows};
 use steffle_model::scores::{Candidates, Who};
+
+use super::*;
 
 const ENVELOPE: Envelope = Envelope {
     run: RunId([7; 16]),

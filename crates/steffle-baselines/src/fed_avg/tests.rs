@@ -1,8 +1,6 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::*;
-use crate::gradients::LossGradients;
 use steffle_model::fairness::Notion;
 use steffle_model::model::{Logistic, ModelKind};
 use steffle_model::scores::SteffleObjective;
@@ -13,6 +11,9 @@ use steffle_site::node::InProcess;
 use steffle_site::noise::NoiseKind;
 use steffle_site::record::{Attributes, Layout, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};
+
+use super::*;
+use crate::gradients::LossGradients;
 
 const ONE: Layout = Layout { numeric: 1, categorical: 0, features: 1 };
 

@@ -1,9 +1,10 @@
 use std::ops::ControlFlow;
 
-use super::*;
-use crate::fed_avg::tests::numbers;
 use steffle_model::model::{Logistic, ModelKind};
 use steffle_model::record::{Layout, Rows};
+
+use super::*;
+use crate::fed_avg::tests::numbers;
 
 const ONE: Layout = Layout { numeric: 1, categorical: 0, features: 1 };
 

@@ -2,19 +2,19 @@
 
 use std::ops::ControlFlow;
 
+use steffle_model::model::head::RIDGE;
+use steffle_model::model::{Factor, Gradient, Pass, Point};
+use steffle_model::record::Rows;
 use steffle_privacy::{
     Accountant, Delta, Epsilon, Event, Mu, Neighbours, NoiseMultiplier, PrivacyError, Rounds,
     SampleRate, Sampling, gdp,
 };
-
-use super::{Adam, LARGEST, sign};
-use crate::Curator;
-use steffle_model::model::head::RIDGE;
-use steffle_model::model::{Factor, Gradient, Pass, Point};
-use steffle_model::record::Rows;
 use steffle_site::division::records::Batches;
 use steffle_site::noise::NoiseSource;
 use steffle_wire::Batch;
+
+use super::{Adam, LARGEST, sign};
+use crate::Curator;
 
 /// Settings of a published run.
 #[derive(Debug, Clone, Copy, PartialEq)]

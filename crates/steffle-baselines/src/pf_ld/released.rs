@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::{Adam, LARGEST, sign};
 use steffle_model::model::head::RIDGE;
 use steffle_model::scores::SteffleObjective;
 use steffle_server::federation::Federation;
 use steffle_server::server::{Aggregate, Rates, Steps};
 use steffle_server::train::{Outcome, Plan, RoundTrace, Settings, Start, TrainError, run};
 use steffle_wire::{Batch, CellQuestion, Form, Question, Transport};
+
+use super::{Adam, LARGEST, sign};
 
 /// The server's side of PF-LD, for two labels.
 ///

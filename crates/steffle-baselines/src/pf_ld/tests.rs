@@ -1,14 +1,14 @@
 use std::ops::ControlFlow;
 
 use steffle_privacy::{Delta, Epsilon};
+use steffle_server::server::Rates;
+use steffle_server::train::{Length, Mode, Settings, StepRule};
+use steffle_site::noise::{NodeNoise, NoiseKind};
 
 use super::published::Step;
 use super::*;
 use crate::Curator;
 use crate::tests::{FIVE, OBJECTIVE, close, house};
-use steffle_server::server::Rates;
-use steffle_server::train::{Length, Mode, Settings, StepRule};
-use steffle_site::noise::{NodeNoise, NoiseKind};
 
 fn go_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())

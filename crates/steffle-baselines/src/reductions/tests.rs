@@ -1,8 +1,9 @@
 use std::ops::ControlFlow;
 
+use steffle_server::server::minimise;
+
 use super::*;
 use crate::tests::{FIVE, close, house, house_of};
-use steffle_server::server::minimise;
 
 fn go_on(_: u32, _: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())

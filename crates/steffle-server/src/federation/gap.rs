@@ -1,9 +1,10 @@
 //! What a one-shot release tells about the gap of a model, and how well: post-processing, free.
 
-use super::{Federation, FederationError, OneShot};
 use steffle_model::decode::Correction;
 use steffle_model::decode::Energy;
 use steffle_wire::{Gap, GapCell, GapSums, Transport};
+
+use super::{Federation, FederationError, OneShot};
 
 /// The gap of a model's decisions on the training records, estimated from a release.
 ///

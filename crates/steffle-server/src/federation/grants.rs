@@ -2,9 +2,9 @@
 
 use steffle_privacy::ledger::{CheckedOffer, Claim, Offer, Receipt, Statement, statement};
 use steffle_privacy::{Mu, PrivacyError};
+use steffle_wire::{Close, Closed, Opening, Transport};
 
 use super::{Federation, FederationError, RunKind};
-use steffle_wire::{Close, Closed, Opening, Transport};
 
 impl<T: Transport> Federation<T> {
     /// An offer to the stores, checked.

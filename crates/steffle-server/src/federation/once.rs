@@ -1,15 +1,15 @@
 //! A release over all nodes: what each is asked for, and what is made of pooled sums.
 
-use steffle_privacy::ledger::Claim;
-
-use super::{Federation, FederationError};
-use crate::train::OneShotTerms;
 use steffle_model::decode::{ClassSums, Moments, linear};
+use steffle_privacy::ledger::Claim;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::ClassRelease;
 use steffle_wire::{
     Agreed, FeatureSums, Opening, Pool, PooledSums, Release, TakeIn, Terms, Transport,
 };
+
+use super::{Federation, FederationError};
+use crate::train::OneShotTerms;
 
 /// What silos share for a one-shot release beside their noisy sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! A round over all nodes: one trip where divisions share a house, two where they do not.
 
-use super::{Federation, FederationError};
-use crate::server::Aggregate;
 use steffle_wire::{
     Batch, CellSums, ImputedQuestion, ImputedSums, Loss, NoiseScale, PrivateSums, PublicSums,
     Question, Round, RoundReply, Transport,
 };
+
+use super::{Federation, FederationError};
+use crate::server::Aggregate;
 
 impl<T: Transport> Federation<T> {
     /// Both legs of a round.

@@ -1,10 +1,11 @@
 //! A trip: one request to some nodes, and their replies.
 
-use super::FederationError;
 use steffle_wire::{
     Ask, CodecError, Envelope, NodeId, Part, Refused, RunId, SchemaHash, Transport, decode, parse,
     seal,
 };
+
+use super::FederationError;
 
 /// What all messages of a run have on them, and how many trips it made.
 pub(super) struct Trips<T> {

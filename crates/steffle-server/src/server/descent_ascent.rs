@@ -3,9 +3,9 @@
 //! The paper's listing updates w with the theta message; this one uses the message about w.
 
 use serde::{Deserialize, Serialize};
+use steffle_wire::{Batch, Question};
 
 use super::{Aggregate, Problem, Steps};
-use steffle_wire::{Batch, Question};
 
 /// Step sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
-
 use steffle_model::randomness::{Purpose, stream};
 
 /// Which iterate of 1..T training returns.

@@ -1,7 +1,8 @@
 //! The server's side of a min-max problem.
 
-use super::Aggregate;
 use steffle_wire::{CellQuestion, Form};
+
+use super::Aggregate;
 
 /// A problem `min_theta max_w`, as the server sees it: what to ask, how to read the answers, and
 /// the set that w is projected on. Its silo side is an [`Objective`](steffle_model::scores::Objective).

@@ -8,12 +8,13 @@
 //! another model: there a message counts the more, the less noise alone explains how far it is from
 //! the average. Without noise the average is then the last message.
 
-use super::SteffleObjective;
-use super::shrinkage::Shrinkage;
-use crate::server::{Aggregate, AggregateCell, InverseHessian, Steps};
 use steffle_model::fairness::{ClassWeights, closed_form};
 use steffle_model::model::Block;
 use steffle_wire::{Batch, CellQuestion, Form, Question};
+
+use super::SteffleObjective;
+use super::shrinkage::Shrinkage;
+use crate::server::{Aggregate, AggregateCell, InverseHessian, Steps};
 
 /// Steps are this part of a Newton step: the curvature is an estimate, and so is the gradient.
 const STEP: f64 = 0.2;

@@ -10,8 +10,9 @@
 //! and are shrunk, the others stay. The inverse of `G` is the public curvature that the server has
 //! anyway, and the system is solved by conjugate gradients, so nothing of size d x d is formed.
 
-use crate::server::{Aggregate, InverseHessian};
 use steffle_model::linear::SHAPE_RIDGE;
+
+use crate::server::{Aggregate, InverseHessian};
 
 /// The size of a regression coefficient of a class on features of unit variance. Results hardly
 /// change between 0.1 and 0.5.

@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use steffle_wire::Transport;
+
 use crate::federation::{Federation, FederationError};
 use crate::server::{Minimum, Tolerance, minimise};
 use crate::steffle::RIDGE;
-use steffle_wire::Transport;
 
 /// The unconstrained model and how well it was solved.
 pub type ErmOutcome = Minimum;

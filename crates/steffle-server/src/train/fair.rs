@@ -10,12 +10,13 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
+use steffle_model::fairness::{ClassWeights, closed_form, divergence};
+use steffle_wire::{CellQuestion, ImputedCell, ImputedQuestion, Transport};
+
 use super::TrainError;
 use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
 use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
 use crate::steffle::{RIDGE, SteffleObjective};
-use steffle_model::fairness::{ClassWeights, closed_form, divergence};
-use steffle_wire::{CellQuestion, ImputedCell, ImputedQuestion, Transport};
 
 /// A fair model for one lambda.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use steffle_privacy::{Delta, Epsilon, Mu, PrivacyError, discrete};
+use steffle_wire::Share;
+use steffle_wire::Transport;
 
 use super::{Fair, FairPath, TrainError};
 use crate::federation::{GapEstimate, OneShot};
-use steffle_wire::Share;
-use steffle_wire::Transport;
 
 /// The fair model for a target gap.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! Settings that were checked against the federation they will run on.
 
-use super::{Length, Mode, Paper, Settings, StepRule};
 use steffle_wire::Batch;
+
+use super::{Length, Mode, Paper, Settings, StepRule};
 
 /// Why settings were refused.
 #[derive(Debug, thiserror::Error, PartialEq)]

@@ -5,10 +5,10 @@ use steffle_privacy::{
     Accountant, Delta, Epsilon, Event, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
     Sampling, calibrate, discrete,
 };
-
-use super::{Mode, Plan};
 use steffle_wire::RowCap;
 use steffle_wire::{Batch, Opening, Share, Terms};
+
+use super::{Mode, Plan};
 
 /// The protection of a plan: what is promised and how.
 #[derive(Debug, Clone, PartialEq)]

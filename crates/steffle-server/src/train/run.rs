@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
+use steffle_model::fairness::{ClassWeights, DualSet};
 use steffle_privacy::ledger::{Receipt, Statement};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
+use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
 
 use super::{Mode, Paper, Plan, Settings, StepRule};
 use crate::federation::{Federation, FederationError};
 use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
 use crate::steffle::{Improved, SteffleObjective, SteffleProblem, class_weights};
-use steffle_model::fairness::{ClassWeights, DualSet};
-use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
 
 /// One round, as the server saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! What a user may set.
 
 use steffle_privacy::{Delta, Epsilon};
+use steffle_wire::RowCap;
 
 use crate::server::{Output, Rates};
-use steffle_wire::RowCap;
 
 /// Settings of a run, unchecked; [`Settings::check`] makes a [`Plan`](super::Plan) of them.
 #[derive(Debug, Clone, PartialEq)]

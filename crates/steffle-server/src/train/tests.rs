@@ -3,11 +3,6 @@
 use std::ops::ControlFlow;
 
 use rand::Rng;
-
-use super::*;
-use crate::federation::{Agreement, Federation};
-use crate::server::{Output, Rates, Tolerance};
-use crate::steffle::{RIDGE, SteffleObjective};
 use steffle_model::fairness::{ClassWeights, Dual, Notion, divergence, psi};
 use steffle_model::model::{Classifier, ModelKind, Point};
 use steffle_model::randomness::{Purpose, stream};
@@ -15,6 +10,11 @@ use steffle_privacy::ledger::NoiseKind;
 use steffle_site::node::InProcess;
 use steffle_site::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};
+
+use super::*;
+use crate::federation::{Agreement, Federation};
+use crate::server::{Output, Rates, Tolerance};
+use crate::steffle::{RIDGE, SteffleObjective};
 
 mod exact;
 mod fair;

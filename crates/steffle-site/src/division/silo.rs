@@ -1,6 +1,7 @@
 //! A silo with both divisions under one roof (centralisations 1 and 2).
 
 use steffle_privacy::ledger::Charge;
+use steffle_wire::{Batch, PublicSums, Question};
 
 use super::attributes::{
     About, AttributesDivision, AttributesDivisionError, Measured, Price, Released, Request,
@@ -10,7 +11,6 @@ use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError}
 use crate::noise::NoiseSource;
 use crate::one_shot::OneShotError;
 use crate::record::Attributes;
-use steffle_wire::{Batch, PublicSums, Question};
 
 /// Why a silo refuses.
 #[derive(Debug, thiserror::Error, PartialEq)]

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use super::attributes::Released;
-use super::attributes::{AttributesDivision, NoiseScale, Request, Sums, Terms, UnitList};
-use super::records::RecordsDivision;
-use crate::noise::{NoiseKind, SimulatedNoise};
-use crate::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_model::scores::SteffleObjective;
 use steffle_privacy::ledger::{Accounts, Claim, Offer};
 use steffle_wire::{Batch, CellQuestion, Form, Handover, Question};
+
+use super::attributes::Released;
+use super::attributes::{AttributesDivision, NoiseScale, Request, Sums, Terms, UnitList};
+use super::records::RecordsDivision;
+use crate::noise::{NoiseKind, SimulatedNoise};
+use crate::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive};
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
 const VALUES: [[f32; 2]; 5] = [[1.0, 2.0], [-1.0, 0.5], [0.0, 1.0], [2.0, -2.0], [0.5, 0.5]];

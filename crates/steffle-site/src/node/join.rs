@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use steffle_model::fairness::Notion;
+use steffle_model::model::ModelKind;
 use steffle_privacy::ledger::Ledger;
+use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, Units};
 
 use super::BuildScores;
 use super::holding::Taken;
@@ -12,9 +15,6 @@ use super::party::{Divisions, Party, nothing};
 use crate::division::Silo;
 use crate::division::attributes::{AttributesDivision, UnitList};
 use crate::division::records::RecordsDivision;
-use steffle_model::fairness::Notion;
-use steffle_model::model::ModelKind;
-use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, Units};
 
 impl Party {
     /// Joins: makes divisions of what is held. Refuses what does not fit together.

@@ -20,15 +20,15 @@ pub use refusal::RARE_COLUMN;
 
 use std::sync::Arc;
 
-use steffle_privacy::ledger::Ledger;
-
-use self::party::Party;
-use crate::division::Objective;
 use steffle_model::scores::SteffleObjective;
+use steffle_privacy::ledger::Ledger;
 use steffle_wire::{
     Answer, Describe, Envelope, Join, Kind, NodeId, Part, Reader, Refused, RunId, SchemaHash,
     Scores, decode, parse, payload, seal,
 };
+
+use self::party::Party;
+use crate::division::Objective;
 
 /// Makes scores of their name; `None` for a name it does not know.
 pub type BuildScores = fn(&Scores) -> Option<Arc<dyn Objective>>;

@@ -1,6 +1,12 @@
 //! Releasing once: what a store sends, and what the records make of it.
 
+use steffle_model::decode::{ClassSums, Moments};
+use steffle_model::linear::Features;
 use steffle_privacy::Epsilon;
+use steffle_wire::{
+    Agreed, Answer, Classes, Done, Envelope, FeatureRows, FeatureSums, Kind, NoSums, Pool,
+    PooledSums, Refused, Release, TakeIn,
+};
 
 use super::party::Party;
 use crate::division::Who;
@@ -11,12 +17,6 @@ use crate::division::records::{Imputed, RecordsDivision};
 use crate::noise::NodeNoise;
 use crate::one_shot::decode::{decode, straight_memberships};
 use crate::one_shot::{Capped, OneShotError, fits, mean_gram, rare_column};
-use steffle_model::decode::{ClassSums, Moments};
-use steffle_model::linear::Features;
-use steffle_wire::{
-    Agreed, Answer, Classes, Done, Envelope, FeatureRows, FeatureSums, Kind, NoSums, Pool,
-    PooledSums, Refused, Release, TakeIn,
-};
 
 /// What a silo keeps of a release about its records.
 #[derive(Default)]

@@ -1,6 +1,11 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
 use steffle_privacy::ledger::{Claim, Ledger};
+use steffle_wire::{
+    Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, Form, Handover,
+    ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader, Refused,
+    Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
+};
 
 use super::letters::Letters;
 use super::once::Once;
@@ -9,11 +14,6 @@ use crate::division::attributes::{AttributesDivision, Request};
 use crate::division::records::{RecordsDivision, RowCap};
 use crate::noise::NodeNoise;
 use crate::record::Attributes;
-use steffle_wire::{
-    Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, Form, Handover,
-    ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader, Refused,
-    Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
-};
 
 /// The divisions of a node.
 pub(super) enum Divisions {

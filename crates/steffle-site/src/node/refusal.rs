@@ -1,10 +1,11 @@
 //! Why a division refuses, as it travels.
 
+use steffle_wire::Refused;
+
 use crate::division::SiloError;
 use crate::division::attributes::AttributesDivisionError;
 use crate::division::records::RecordsDivisionError;
 use crate::one_shot::OneShotError;
-use steffle_wire::Refused;
 
 /// The code of a column that too few records have for pooling; its numbers are the column, its cell
 /// and the records that have it.

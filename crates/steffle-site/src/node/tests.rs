@@ -1,20 +1,20 @@
 //! A node refuses by name what it does not expect, and no message ends it.
 
 use rand::Rng;
-use steffle_privacy::ledger::{Claim, MemoryLedger, Offer};
-
-use super::*;
-use crate::division::attributes::ClassRelease;
-use crate::noise::NoiseKind;
-use crate::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_model::randomness::{Purpose, stream};
+use steffle_privacy::ledger::{Claim, MemoryLedger, Offer};
 use steffle_server::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle_server::train::OneShotTerms;
 use steffle_wire::{
     Batch, CodecError, Done, Encode, Form, Loss, Lost, Opening, Question, Transport, open,
 };
+
+use super::*;
+use crate::division::attributes::ClassRelease;
+use crate::noise::NoiseKind;
+use crate::record::{Attributes, Layout, Records, Rows, Sensitive};
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use steffle_model::decode::{ClassSums, GAMMA, Moments};
+use steffle_model::linear::{Features, Symmetric, Whitening, WhiteningError};
+use steffle_wire::FeatureSums;
 
 use super::{CAP_QUANTILE, OneShotError};
 use crate::division::attributes::CLASSES;
 use crate::record::GRID;
-use steffle_model::linear::{Features, Symmetric, Whitening, WhiteningError};
-use steffle_wire::FeatureSums;
 
 /// Coefficients are integers up to this: fine enough that truncating them is invisible. With very
 /// many records they are coarser, so that sums stay exact.

@@ -1,11 +1,12 @@
 //! The interactive modes with a claim: without noise they are the one without.
 
-use super::*;
-use crate::federation::Pooling;
-use crate::server::Minimum;
 use steffle_site::node::InProcess;
 use steffle_wire::ClassRelease;
 use steffle_wire::RowCap;
+
+use super::*;
+use crate::federation::Pooling;
+use crate::server::Minimum;
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
 

@@ -1,10 +1,11 @@
 //! Training on imputed classes: gradients, identities, and what randomised response does to it.
 
+use steffle_site::division::attributes::{ClassRelease, RandomisedResponse};
+use steffle_wire::{Batch, Form, ImputedQuestion, Question};
+
 use super::*;
 use crate::server::Minimum;
 use crate::steffle::SteffleProblem;
-use steffle_site::division::attributes::{ClassRelease, RandomisedResponse};
-use steffle_wire::{Batch, Form, ImputedQuestion, Question};
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
 

@@ -2,13 +2,13 @@
 
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
+use steffle_model::metrics::decide;
+use steffle_site::node::InProcess;
+use steffle_wire::ClassRelease;
 
 use super::*;
 use crate::federation::{FederationError, Pooling};
 use crate::server::Minimum;
-use steffle_model::metrics::decide;
-use steffle_site::node::InProcess;
-use steffle_wire::ClassRelease;
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
 

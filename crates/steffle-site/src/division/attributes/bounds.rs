@@ -5,10 +5,11 @@
 //! is at most 2^48, every product of slopes and combinations stays below 2^330, and no infinity or
 //! NaN can arise from finite numbers.
 
-use super::PriceError;
-use crate::record::Rows;
 use steffle_model::model::Block;
 use steffle_wire::Question;
+
+use super::PriceError;
+use crate::record::Rows;
 
 /// Most classes.
 pub(crate) const CLASSES: usize = 64;

@@ -1,8 +1,11 @@
 //! Ways in which `s` was once read off real replies, or in which a promise could have been made too
 //! cheaply, one test each.
 
+use steffle_model::fairness::Notion;
+use steffle_model::linear::{Features, Symmetric, Whitening, WhiteningError};
 use steffle_privacy::ledger::{Accounts, Charge, Claim, MemoryLedger, NoiseKind, Offer, Refusal};
 use steffle_privacy::{Event, Neighbours};
+use steffle_wire::{Batch, Question};
 
 use super::fixture::{
     Case, EXACT, Exact, Silence, in_units_of_noise, offer, request, squared_distance,
@@ -14,9 +17,6 @@ use super::{
 use crate::division::{SiloError, Who};
 use crate::one_shot::{Capped, OneShotError, mean_gram};
 use crate::record::{Layout, Rows, RowsError};
-use steffle_model::fairness::Notion;
-use steffle_model::linear::{Features, Symmetric, Whitening, WhiteningError};
-use steffle_wire::{Batch, Question};
 
 /// The largest squared move of the victim's class over the price, or why there is none.
 fn ratio(case: &Case, question: &Question, victim: u32) -> Result<f64, SiloError> {

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use steffle_privacy::ledger::{Charge, Cost, Kind, Refusal};
+use steffle_wire::{Classes, Writer};
 
 use super::door::{Held, Message, Price, Request, Unpriced, Work};
 use super::units::UnitList;
 use super::{ClassRelease, PriceError};
 use crate::noise::NoiseSource;
-use steffle_wire::{Classes, Writer};
 
 /// The message of methods that release every class once.
 #[derive(Debug)]

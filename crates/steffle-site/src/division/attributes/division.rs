@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use steffle_model::linear::Whitening;
+use steffle_model::model::Block;
 use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
 };
 use steffle_privacy::{Mu, Neighbours, Sampling};
+use steffle_wire::{Batch, Form, Handover, Question, QuestionError};
 
 use super::bounds;
 use super::door::{Price, Released, Request, Store, Unreleased};
@@ -21,9 +24,6 @@ use super::{
 };
 use crate::division::Candidates;
 use crate::noise::NoiseSource;
-use steffle_model::linear::Whitening;
-use steffle_model::model::Block;
-use steffle_wire::{Batch, Form, Handover, Question, QuestionError};
 
 /// Why an attributes division refuses.
 #[derive(Debug, thiserror::Error, PartialEq)]

@@ -18,13 +18,13 @@ use steffle_privacy::ledger::{
     Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind, Receipt,
     Refusal, Ticket,
 };
+use steffle_wire::{CodecError, Decode, Encode, Reader, Writer};
 
 use super::MISSING_CLASS;
 use super::store::Attributes;
 use super::{AttributesDivisionError, UnitList};
 use crate::division::Who;
 use crate::noise::NoiseSource;
-use steffle_wire::{CodecError, Decode, Encode, Reader, Writer};
 
 /// What can go through the door: sums, features or classes.
 pub trait Message: Work {}

@@ -25,8 +25,10 @@
 
 use std::sync::Arc;
 
+use steffle_model::linear::Whitening;
 use steffle_privacy::discrete::slack;
 use steffle_privacy::ledger::{Charge, Cost, Kind, Refusal};
+use steffle_wire::{FeatureReply, FeatureSums, Writer};
 
 use super::bounds::{self, CLASSES};
 use super::door::{Held, Message, Price, Request, Unpriced, Work};
@@ -38,8 +40,6 @@ use crate::division::Who;
 use crate::noise::NoiseSource;
 use crate::one_shot::Capped;
 use crate::record::GRID;
-use steffle_model::linear::Whitening;
-use steffle_wire::{FeatureReply, FeatureSums, Writer};
 
 /// The message of a one-shot run.
 #[derive(Debug)]

@@ -3,8 +3,14 @@
 use std::sync::Arc;
 
 use rand::Rng;
+use steffle_model::fairness::Notion;
+use steffle_model::linear::Whitening;
+use steffle_model::model::ModelKind;
+use steffle_model::randomness::{Purpose, stream};
+use steffle_model::scores::SteffleObjective;
 use steffle_privacy::ledger::{Accounts, CheckedOffer, Claim, Cost, Offer};
 use steffle_privacy::{Event, Neighbours, NoiseMultiplier, Poisson, Sampling};
+use steffle_wire::{Batch, CellQuestion, Form, PrivateSums, Question};
 
 use super::noised::{Noise, theta_integers};
 use super::price::{IntegerNoise, Noises};
@@ -16,12 +22,6 @@ use crate::division::Silo;
 use crate::division::records::{RecordsDivision, RowCap};
 use crate::noise::{NoiseKind, NoiseSource, SimulatedNoise};
 use crate::record::{Layout, Records, Rows};
-use steffle_model::fairness::Notion;
-use steffle_model::linear::Whitening;
-use steffle_model::model::ModelKind;
-use steffle_model::randomness::{Purpose, stream};
-use steffle_model::scores::SteffleObjective;
-use steffle_wire::{Batch, CellQuestion, Form, PrivateSums, Question};
 
 /// A noise source that draws nothing: what is released is what the noise would be added to.
 pub(super) struct Silence(SimulatedNoise);

@@ -1,10 +1,11 @@
 //! What records divisions elsewhere handed over: checked, visited and measured, never believed.
 
+use steffle_model::model::{Block, Coefficients};
+use steffle_wire::{Handover, Question};
+
 use super::lattice::{Centred, Sizes, power_above};
 use super::{AttributesDivisionError, PriceError, bounds};
 use crate::division::Candidates;
-use steffle_model::model::{Block, Coefficients};
-use steffle_wire::{Handover, Question};
 
 /// The layers that all handovers describe; refuses handovers that do not fit the question.
 pub(super) fn fitting<'a>(

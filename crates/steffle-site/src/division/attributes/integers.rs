@@ -1,10 +1,11 @@
 //! The one function that turns a chunk's candidates into integers. What it makes is priced, and
 //! what it makes is summed: nothing is rounded afterwards.
 
+use steffle_model::model::{Coefficients, Factor, Inputs, kernel};
+
 use super::lattice::{Centred, Lattice};
 use crate::division::{Candidates, Who};
 use crate::record::GRID;
-use steffle_model::model::{Coefficients, Factor, Inputs, kernel};
 
 /// Hidden units are integers up to this, times [`GRID`].
 const HIDDEN: f64 = 1.0 / GRID;

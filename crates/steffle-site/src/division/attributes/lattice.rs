@@ -1,9 +1,10 @@
 //! The grids on which candidates become integers, fixed by public values before any record is
 //! looked at.
 
-use super::PriceError;
 use steffle_model::model::kernel;
 use steffle_wire::{CellQuestion, Question};
+
+use super::PriceError;
 
 /// Scores have this many steps up to their bound.
 const SCORE_STEPS: f64 = 1_048_576.0;

@@ -1,10 +1,11 @@
 //! How far one unit can move the private messages: taken from the integers that are summed.
 
+use steffle_model::model::{Block, Coefficients, Factor, Inputs};
+
 use super::integers::{Digest, Integers};
 use super::lattice::{Centred, Lattice};
 use crate::division::{Candidates, Who};
 use crate::record::GRID;
-use steffle_model::model::{Block, Coefficients, Factor, Inputs};
 
 /// Squared distances of every record of a batch, in steps of the two messages' integers.
 ///

@@ -1,13 +1,14 @@
 //! The noise of a round's messages: drawn before the sums, added after them.
 
+use steffle_model::linear::Whitening;
+use steffle_model::model::{Gradient, kernel};
+use steffle_wire::PrivateSums;
+
 use super::NoiseScale;
 use super::price::{IntegerNoise, Noises};
 use super::sums::{AskedSums, DrawnSums, Shape, SummedSums};
 use crate::noise::NoiseSource;
 use crate::record::GRID;
-use steffle_model::linear::Whitening;
-use steffle_model::model::{Gradient, kernel};
-use steffle_wire::PrivateSums;
 
 /// How the noise of a reply is made.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use steffle_model::linear::Whitening;
+use steffle_model::model::{Block, Coefficients, Gradient, Pending, kernel};
 use steffle_privacy::ledger::{Kind, Refusal};
 use steffle_privacy::{Poisson, Sampler};
+use steffle_wire::{PrivateSums, Writer};
 
 use super::door::{Held, Message, Reserved, Unpriced, Unreleased, Work};
 use super::integers::{Digest, Integers};
@@ -14,9 +17,6 @@ use super::{Combinations, MISSING_CLASS};
 use crate::division::Candidates;
 use crate::division::banks::add_by_slot;
 use crate::noise::NoiseSource;
-use steffle_model::linear::Whitening;
-use steffle_model::model::{Block, Coefficients, Gradient, Pending, kernel};
-use steffle_wire::{PrivateSums, Writer};
 
 /// The message of a round.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! Brute force over all stores: no change of one unit's class moves the messages by more than was
 //! priced. The released values are the real ones, with the noise left out.
 
+use steffle_model::fairness::Notion;
 use steffle_privacy::ledger::{Accounts, Charge, Claim, Cost, Receipt};
+use steffle_wire::{Batch, Form, PrivateSums, Question};
 
 use super::fixture::{Case, EXACT, Silence, in_units_of_noise, offer, request, squared_distance};
 use super::{Attributes, AttributesDivision, Sensitive, Share, Terms, UnitList};
 use crate::division::Silo;
 use crate::noise::{NoiseSource, SimulatedNoise};
-use steffle_model::fairness::Notion;
-use steffle_wire::{Batch, Form, PrivateSums, Question};
 
 fn cases() -> Vec<Case> {
     let base = Case::base();

@@ -1,7 +1,6 @@
 //! Which records a silo uses in a round.
 
 use rand::Rng;
-
 use steffle_model::randomness::{Purpose, stream};
 use steffle_wire::Batch;
 

@@ -2,18 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::protection::Protection;
-use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
-use crate::division::attributes::{self, Asked, Centred, Measured, PriceError, Sizes};
-use crate::division::{Candidates, NO_CELL, Objective, Who};
-use crate::record::Records;
 use steffle_model::blocks::{Merge, sweep};
 use steffle_model::linear::{Whitening, WhiteningError};
 use steffle_model::model::{Classifier, Pending};
 use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
 
 use super::evaluate::LastLogits;
+use super::protection::Protection;
+use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
 use super::{Batches, Imputed};
+use crate::division::attributes::{self, Asked, Centred, Measured, PriceError, Sizes};
+use crate::division::{Candidates, NO_CELL, Objective, Who};
+use crate::record::Records;
 
 /// Why a records division refuses.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

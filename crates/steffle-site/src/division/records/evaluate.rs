@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use steffle_model::blocks::{BLOCK, Merge, sum_in_order};
+use steffle_model::model::{Coefficients, Factor, Gradient, Pass, Point, head};
+use steffle_wire::{CellQuestion, ImputedCell, ImputedQuestion, ImputedSums};
+
 use super::memberships::{add_to_tables, combine};
 use super::{Imputed, RecordsDivision, RecordsDivisionError};
 use crate::division::{Objective, ScoreTable};
 use crate::record::{Records, Rows};
-use steffle_model::blocks::{BLOCK, Merge, sum_in_order};
-use steffle_model::model::{Coefficients, Factor, Gradient, Pass, Point, head};
-use steffle_wire::{CellQuestion, ImputedCell, ImputedQuestion, ImputedSums};
 
 /// The logits of all records at the last theta that was asked about: a model of one layer needs
 /// nothing else for the gradient, so that the second exchange costs no forward pass.

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use steffle_wire::Classes;
+
 use super::RecordsDivisionError;
 use crate::division::attributes::ClassRelease;
-use steffle_wire::Classes;
 
 /// `shat_ir`, `[record][class]`: how much record i counts in class r.
 ///

@@ -1,6 +1,7 @@
-use super::*;
 use rand::Rng;
 use steffle_model::randomness::{ChaCha8Rng, Purpose, stream};
+
+use super::*;
 
 impl Bits for ChaCha8Rng {
     fn bits(&mut self) -> u64 {

@@ -1,9 +1,10 @@
 //! Two classes: `min sum_i log(1 + exp(b + a_i'beta)) - m'beta - n b0 b + (ridge/2) |beta|^2`.
 
-use super::{Decoded, Fit, LONGEST_STEP, SHORTEST_STEP};
 use steffle_model::decode::Rule;
 use steffle_model::linear::NotPositive;
 use steffle_model::model::kernel::sigmoid_in_place;
+
+use super::{Decoded, Fit, LONGEST_STEP, SHORTEST_STEP};
 
 /// Most Newton steps.
 const STEPS: usize = 8;

@@ -1,10 +1,11 @@
 //! More classes: `min sum_i logsumexp_r(b_r + a_i'beta_r) - sum_r [m_r'beta_r + n b0_r b_r]
 //! + (ridge/2) sum_r |beta_r|^2`.
 
-use super::{Decoded, Fit, LONGEST_STEP, SHORTEST_STEP, Step};
 use steffle_model::decode::Rule;
 use steffle_model::linear::NotPositive;
 use steffle_model::model::head;
+
+use super::{Decoded, Fit, LONGEST_STEP, SHORTEST_STEP, Step};
 
 /// Most steps; a step has a Newton step for every class.
 const STEPS: usize = 20;

@@ -1,3 +1,6 @@
+use steffle_model::linear::Features;
+use steffle_privacy::ledger::{Accounts, Claim};
+
 use super::*;
 use crate::division::attributes::fixture::{Exact, Silence, offer, request};
 use crate::division::attributes::{
@@ -6,8 +9,6 @@ use crate::division::attributes::{
 };
 use crate::noise::{NoiseKind, SimulatedNoise};
 use crate::record::{Layout, Rows};
-use steffle_model::linear::Features;
-use steffle_privacy::ledger::{Accounts, Claim};
 
 /// Six records with numbers, levels and an absent level.
 fn rows() -> Rows {

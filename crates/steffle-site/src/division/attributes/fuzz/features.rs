@@ -1,5 +1,6 @@
 //! One-shot releases: hostile Gram matrices, caps, rows and units.
 
+use steffle_model::linear::{Features, Symmetric};
 use steffle_privacy::ledger::{Accounts, Claim, Cost};
 
 use super::Asked;
@@ -13,7 +14,6 @@ use crate::division::attributes::{
 };
 use crate::one_shot::{Capped, mean_gram};
 use crate::record::{Layout, Rows};
-use steffle_model::linear::{Features, Symmetric};
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 1, features: 4 };
 

@@ -1,7 +1,6 @@
 //! Numbers and questions as an adversary would choose them.
 
 use rand::Rng;
-
 use steffle_model::randomness::{ChaCha8Rng, Purpose, stream};
 use steffle_wire::{CellQuestion, Question};
 

@@ -1,7 +1,10 @@
 //! Rounds: hostile questions in one house, and hostile handovers to holders elsewhere.
 
 use std::sync::OnceLock;
+
+use steffle_model::fairness::Notion;
 use steffle_privacy::ledger::{Accounts, Charge, CheckedOffer, Cost};
+use steffle_wire::{Batch, Question};
 
 use super::Asked;
 use super::hostile::Adversary;
@@ -13,8 +16,6 @@ use crate::division::attributes::{
 };
 use crate::division::records::RecordsDivision;
 use crate::record::Rows;
-use steffle_model::fairness::Notion;
-use steffle_wire::{Batch, Question};
 
 /// A hostile question about a store, and a victim in it.
 struct Attack {
