@@ -8,7 +8,7 @@ use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::server::{Output, Tolerance};
 use steffle::train::{
-    Exact, FairPath, Length, Mode, OneShotTerms, Server, Settings, Start, erm, train,
+    Exact, FairPath, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
 };
 
 use crate::Outcome;
@@ -94,7 +94,7 @@ fn once(
                 mode: Mode::Exact(exact),
                 length: Length::Rounds(25),
                 batch: None,
-                server: Server::Improved,
+                server: StepRule::Improved,
                 output: Output::Last,
                 ..Settings::default()
             };

@@ -16,7 +16,7 @@ use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle::server::Tolerance;
 use steffle::steffle::SteffleObjective;
 use steffle::train::{
-    Exact, FairPath, Length, Mode, OneShotTerms, Server, Settings, Start, erm, train,
+    Exact, FairPath, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
 };
 
 use crate::Outcome;
@@ -139,7 +139,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
         mode: Mode::Exact(exact),
         length: Length::Rounds(25),
         batch: None,
-        server: Server::Improved,
+        server: StepRule::Improved,
         ..Settings::default()
     };
     let plan = settings.check(federation.sizes())?;

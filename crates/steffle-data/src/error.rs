@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use steffle::record::{AttributesError, RecordsError, RowsError};
+use steffle_site::record::{AttributesError, RecordsError, RowsError};
 
 /// Why data were refused. No message holds the sensitive value of a record.
 #[derive(Debug, thiserror::Error)]

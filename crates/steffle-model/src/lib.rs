@@ -5,6 +5,7 @@
 //! class of a training record, or touches a file, a socket, a clock or a global source of randomness.
 
 pub mod blocks;
+pub mod decode;
 pub mod fairness;
 pub mod linear;
 pub mod metrics;

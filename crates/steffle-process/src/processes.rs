@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use steffle::protocol::{Answer, Letter, Lost, NodeId, Reader, Transport, decode};
+use steffle_wire::{Answer, Letter, Lost, NodeId, Reader, Transport, decode};
 
 use crate::frame;
 

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
-use steffle::node::Node;
-use steffle::protocol::{Encode, Writer};
+use steffle_site::node::Node;
+use steffle_wire::{Encode, Writer};
 
 use crate::frame::{self, FrameError};
 

@@ -18,7 +18,7 @@ use steffle::noise::NoiseKind;
 use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash, Scores};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
-use steffle::server::{Aggregate, DescentAscent, Problem, Rates, Server};
+use steffle::server::{Aggregate, DescentAscent, Problem, Rates, Steps};
 
 /// What the scores are called in an agreement.
 const GROUP_LOSSES: &str = "group-losses";

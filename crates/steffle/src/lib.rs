@@ -1,22 +1,15 @@
 //! Trains one classifier across silos that may not share their records, makes its predictions
 //! independent of a sensitive attribute, and keeps that attribute private.
 //!
-//! This crate is the algorithm and nothing else: it opens no file and no socket, reads no clock
-//! and owns no global source of randomness.
+//! The parts are crates of their own, cut where organisations are: [`steffle_site`] is what a site
+//! runs, [`steffle_server`] what the lead runs, [`steffle_wire`] what crosses between them, and
+//! [`steffle_model`] the mathematics that all share. Here they are under one roof.
 
-pub mod baselines;
-pub mod division;
-pub mod federation;
-#[doc = include_str!("../../../GLOSSARY.md")]
+#[doc = include_str!("../GLOSSARY.md")]
 pub mod glossary {}
-pub mod node;
-pub mod noise;
-pub mod one_shot;
-pub mod protocol;
-pub mod record;
-pub mod server;
-pub mod steffle;
-pub mod theory;
-pub mod train;
 
 pub use steffle_model::{fairness, linear, metrics, model, randomness};
+pub use steffle_privacy as privacy;
+pub use steffle_server::{federation, server, steffle, train};
+pub use steffle_site::{division, node, noise, one_shot, record};
+pub use steffle_wire as protocol;

@@ -1,7 +1,7 @@
 //! The settings of `fedavg` and `fedfdp`, whose silos train by themselves.
 
 use serde::Serialize;
-use steffle::baselines::{FedAvg, FedFdp, FedFdpNoise};
+use steffle_baselines::{FedAvg, FedFdp, FedFdpNoise};
 use steffle_privacy::{Delta, Epsilon, PrivacyError, SampleRate};
 
 use super::{BatchSize, Check, Method, Mode};

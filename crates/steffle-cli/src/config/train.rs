@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use steffle::baselines::{Published, PublishedNoise};
 use steffle::division::attributes::{ClassRelease, RandomisedResponse};
 use steffle::division::records::RowCap;
 use steffle::fairness::NotionName;
@@ -11,7 +10,8 @@ use steffle::federation::Pooling;
 use steffle::model::ModelKind;
 use steffle::noise::NoiseKind;
 use steffle::server::{Output, Rates};
-use steffle::train::{Exact, OneShotTerms, Paper, Server, Settings};
+use steffle::train::{Exact, OneShotTerms, Paper, Settings, StepRule};
+use steffle_baselines::{Published, PublishedNoise};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{
@@ -271,9 +271,9 @@ impl TrainConfig {
                 Some(BatchSize::All) | None => None,
             },
             server: match descent.server {
-                ServerKind::Improved => Server::Improved,
-                ServerKind::Plain => Server::Plain,
-                ServerKind::LagrangianDual => Server::LagrangianDual,
+                ServerKind::Improved => StepRule::Improved,
+                ServerKind::Plain => StepRule::Plain,
+                ServerKind::LagrangianDual => StepRule::Given,
             },
             rates,
             output: descent.output,

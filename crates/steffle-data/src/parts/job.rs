@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use steffle::record::{Attributes, Records};
+use steffle_site::record::{Attributes, Records};
 
 use crate::Error;
 use crate::dataset::Dataset;

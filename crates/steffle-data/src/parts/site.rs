@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use steffle::node::{Holding, Taken};
-use steffle::protocol::{Described, Refused, Role, SchemaHash};
+use steffle_site::node::{Holding, Taken};
+use steffle_wire::{Described, Refused, Role, SchemaHash};
 
 use super::job::{Job, load_records};
 use crate::Error;
@@ -56,7 +56,7 @@ impl Site {
         if job.silos.is_empty() { job.records.len() + holders } else { job.silos.len() }
     }
 
-    fn sealed(&self, schema: &Schema) -> Result<Option<steffle::record::Attributes>, Error> {
+    fn sealed(&self, schema: &Schema) -> Result<Option<steffle_site::record::Attributes>, Error> {
         match (&self.attributes, &self.records) {
             (Classes::Nowhere, _) | (Classes::Beside, None) => Ok(None),
             (Classes::Beside, Some(data)) => attributes(data, data.rows(), schema).map(Some),
@@ -69,7 +69,7 @@ fn sealed_file(
     path: &Path,
     recipe: &Recipe,
     schema: &Schema,
-) -> Result<steffle::record::Attributes, Error> {
+) -> Result<steffle_site::record::Attributes, Error> {
     load_attributes(path, recipe, schema.classes())
 }
 

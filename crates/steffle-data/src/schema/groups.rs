@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use steffle::record::{Attributes, MISSING_CLASS, Sensitive};
+use steffle_site::record::{Attributes, MISSING_CLASS, Sensitive};
 
 use super::{PRODUCT, Schema};
 use crate::Error;

@@ -6,7 +6,7 @@ mod hash;
 mod summary;
 
 use serde::{Deserialize, Serialize};
-use steffle::record::Layout;
+use steffle_site::record::Layout;
 
 use crate::Error;
 use crate::recipe::Recipe;

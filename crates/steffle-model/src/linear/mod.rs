@@ -14,7 +14,7 @@ mod whitening;
 pub use cholesky::{Cholesky, NotPositive};
 pub use features::Features;
 pub use symmetric::Symmetric;
-pub use whitening::{Whitening, WhiteningError};
+pub use whitening::{SHAPE_RIDGE, Whitening, WhiteningError};
 
 #[cfg(test)]
 mod tests;

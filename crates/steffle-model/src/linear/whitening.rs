@@ -7,6 +7,9 @@ use super::features::blocks;
 use super::{Cholesky, Features, NotPositive, Symmetric};
 use crate::record::Rows;
 
+/// The ridge of the shape, relative to the mean weight of a row: 0.1 on features of unit variance.
+pub const SHAPE_RIDGE: f64 = 0.1;
+
 /// Records that are measured together; a multiple of 4.
 const CHUNK: usize = 32;
 

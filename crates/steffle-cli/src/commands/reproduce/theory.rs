@@ -1,7 +1,7 @@
 //! Theorem 3.3 beside what is measured.
 
 use rayon::prelude::*;
-use steffle::theory::{Instance, Slope, slope};
+use steffle_baselines::theory::{Instance, Slope, slope};
 use steffle_report::{Curve, Fit, Kind, Panel, Point, Privacy, Table};
 
 use crate::commands::sweep::Mean;

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use steffle::baselines::{Curator, CuratorError, Published, published, reductions};
 use steffle::noise::{NodeNoise, NoiseKind};
+use steffle_baselines::{Curator, CuratorError, Published, published, reductions};
 
 use super::clock::Clock;
 use super::run::{OPTIMUM, Public, Ready, Trace, Trained};

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use steffle::baselines::{
+use steffle_baselines::{
     FedFdp, Federated, FederatedError, FederatedRound, PUBLISHED_LOSS_NOISE, fed_avg, fed_fdp,
 };
 use steffle_privacy::{Delta, Epsilon, PrivacyError, rounding};

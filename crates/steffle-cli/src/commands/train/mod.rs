@@ -17,10 +17,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use steffle::baselines::Published;
 use steffle::metrics::{Bootstrap, Report};
 use steffle::model::{Classifier, ModelKind, Point};
 use steffle::train::{Plan, PlanError};
+use steffle_baselines::Published;
 use steffle_data::Schema;
 use steffle_privacy::ledger::statement;
 

@@ -1,9 +1,9 @@
 //! What privacy the settings give and to whom, in words.
 
 use serde::Serialize;
-use steffle::baselines::Published;
 use steffle::protocol::Batch;
 use steffle::train::Plan;
+use steffle_baselines::Published;
 use steffle_privacy::{Delta, Mu, gdp};
 
 use steffle_privacy::ledger::{CheckedOffer, Claim, Offer, Statement, StatementKind};

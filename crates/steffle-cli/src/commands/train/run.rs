@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use steffle::baselines::FederatedRound;
 use steffle::division::attributes::ClassRelease;
 use steffle::federation::{Agreement, Federation, FederationError, GapEstimate, RunKind};
 use steffle::model::{Classifier, ModelKind};
@@ -14,8 +13,9 @@ use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
 use steffle::steffle::SteffleObjective;
 use steffle::train::{
-    FairPath, Plan, RoundTrace, Server, Start, Theorem, TrainError, erm, target_gap, train,
+    FairPath, Plan, RoundTrace, Start, StepRule, Theorem, TrainError, erm, target_gap, train,
 };
+use steffle_baselines::{FederatedRound, pf_ld};
 use steffle_data::Schema;
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Refusal, Statement};
@@ -152,14 +152,19 @@ impl Ready {
     ) -> Result<Trained, Failure> {
         let clock = Clock::start();
         let start = match plan.settings().server {
-            Server::Plain => self.start.into(),
-            Server::Improved | Server::LagrangianDual => Start::from(&public.minimum),
+            StepRule::Plain => self.start.into(),
+            StepRule::Improved | StepRule::Given => Start::from(&public.minimum),
         };
-        let outcome = train(plan, self.objective, &mut self.federation, start, |_| {
+        let seen = |_: &RoundTrace| {
             step();
             ControlFlow::Continue(())
-        })
-        .map_err(|error| explain(&error))?;
+        };
+        let (objective, federation) = (self.objective, &mut self.federation);
+        let outcome = match plan.settings().server {
+            StepRule::Given => pf_ld(plan, objective, federation, start, seen),
+            StepRule::Plain | StepRule::Improved => train(plan, objective, federation, start, seen),
+        };
+        let outcome = outcome.map_err(|error| explain(&error))?;
         let (wall_seconds, cpu_seconds) = clock.stop();
         Ok(Trained {
             theta: outcome.theta,

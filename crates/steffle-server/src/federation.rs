@@ -1,0 +1,226 @@
+//! The server's side of a run: what it asks of nodes, by messages alone.
+
+mod gap;
+mod grants;
+mod once;
+mod rounds;
+mod trip;
+
+pub use gap::GapEstimate;
+pub use once::{OneShot, Pooling};
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use steffle_model::linear::NotPositive;
+use steffle_model::model::{Classifier, ModelError, ModelKind};
+use steffle_model::record::Layout;
+use steffle_privacy::PrivacyError;
+use steffle_privacy::ledger::CheckedOffer;
+use steffle_privacy::ledger::NoiseKind;
+use steffle_wire::{
+    CodecError, Describe, Described, Join, Lost, Refused, Role, RunId, SchemaHash, Scores,
+    Transport,
+};
+
+use self::grants::Said;
+use self::rounds::PaperNoise;
+use self::trip::Trips;
+
+/// What a run says it is, to stores that decide whether to take part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunKind {
+    /// The method.
+    pub method: String,
+    /// Its mode.
+    pub mode: String,
+    /// The fairness notion.
+    pub notion: String,
+}
+
+/// What all nodes of a run agree on: names, from which each builds for itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreement {
+    /// The run.
+    pub run: RunId,
+    /// The schema's hash.
+    pub schema: SchemaHash,
+    /// The schema, in bytes that the nodes' holdings understand; empty where they are encoded.
+    pub columns: Vec<u8>,
+    /// How rows look under the schema.
+    pub layout: Layout,
+    /// The model.
+    pub model: ModelKind,
+    /// The silo side of the problem.
+    pub scores: Scores,
+    /// The seed of everything random in a simulation, noise aside where that is secure.
+    pub seed: u64,
+    /// Where the noise comes from.
+    pub noise: NoiseKind,
+    /// What the run is.
+    pub kind: RunKind,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FederationError {
+    /// A node refuses.
+    #[error("silo {silo}: {refused}")]
+    Refused {
+        /// Which one.
+        silo: usize,
+        /// Why.
+        refused: Refused,
+    },
+    /// A reply was not what it should be.
+    #[error("a message of silo {silo} was refused: {source}")]
+    Message {
+        /// Whose.
+        silo: usize,
+        /// Why.
+        source: CodecError,
+    },
+    /// A node did not reply.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// No noise gives what was asked for.
+    #[error(transparent)]
+    Privacy(#[from] PrivacyError),
+    /// The model does not fit the columns.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A reply without the sums that its node has.
+    #[error("a reply has no {0} sums")]
+    Incomplete(&'static str),
+    /// The silos' messages cannot be decoded together.
+    #[error("the released message cannot be decoded: {0}")]
+    Decode(#[from] NotPositive),
+    /// No silo.
+    #[error("a federation needs at least one records silo and one attributes holder")]
+    Empty,
+    /// Nodes that cannot work together.
+    #[error(
+        "node {0} comes too late in the roster: silos with both divisions, or first all with \
+         records and then all with attributes"
+    )]
+    Roster(usize),
+}
+
+/// A run over nodes that a transport reaches.
+pub struct Federation<T> {
+    trips: Trips<T>,
+    agreement: Agreement,
+    model: Arc<dyn Classifier>,
+    /// Records per records silo.
+    sizes: Vec<usize>,
+    /// Places of nodes with records.
+    silos: Range<usize>,
+    /// Places of nodes with attributes alone; empty where silos have both.
+    holders: Range<usize>,
+    /// What the stores were offered last.
+    offer: Option<CheckedOffer>,
+    /// The paper's noise, in a run that claims nothing.
+    noise: Option<PaperNoise>,
+    /// What the stores said when they were closed last.
+    said: Option<Said>,
+}
+
+/// Nodes that have said who they are, before they agree on a schema.
+pub struct Gathered<T> {
+    trips: Trips<T>,
+    nodes: Vec<Described>,
+    silos: Range<usize>,
+    holders: Range<usize>,
+}
+
+impl<T: Transport> Gathered<T> {
+    /// Asks all nodes that a transport reaches who they are; refuses a roster that cannot train.
+    pub fn new(transport: T, run: RunId) -> Result<Self, FederationError> {
+        let all = transport.nodes();
+        let schema = SchemaHash([0; 32]);
+        let mut trips = Trips { transport, run, schema, made: 0 };
+        let nodes = trips.ask_each(0..all, 0, |_| Describe)?;
+        let silos = nodes.iter().take_while(|node| node.role.has_records()).count();
+        let first = nodes.first().ok_or(FederationError::Empty)?.role;
+        if silos == 0 || (first == Role::Records && silos == all) {
+            return Err(FederationError::Empty);
+        }
+        let role = |place: usize| if place < silos { first } else { Role::Attributes };
+        let wrong = |place: &usize| nodes[*place].role != role(*place);
+        if let Some(place) =
+            (0..all).find(|place| wrong(place) || (first == Role::Both && *place >= silos))
+        {
+            return Err(FederationError::Roster(place));
+        }
+        Ok(Self { trips, nodes, silos: 0..silos, holders: silos..all })
+    }
+
+    /// What every node said.
+    pub fn nodes(&self) -> &[Described] {
+        &self.nodes
+    }
+
+    /// Has all nodes join under an agreement; refuses when one does not.
+    pub fn join(self, agreement: Agreement) -> Result<Federation<T>, FederationError> {
+        let Self { mut trips, nodes, silos, holders } = self;
+        let model = Arc::from(agreement.model.build(agreement.layout, agreement.scores.labels)?);
+        let join = Join {
+            schema: agreement.columns.clone(),
+            model: agreement.model.to_string(),
+            scores: agreement.scores.clone(),
+            seed: agreement.seed,
+            noise: agreement.noise,
+            silos: silos.len() as u32,
+            holders: holders.len() as u32,
+        };
+        trips.schema = agreement.schema;
+        trips.ask_each(0..nodes.len(), 0, |_| join.clone())?;
+        let sizes = nodes[silos.clone()].iter().map(|node| node.records as usize).collect();
+        let (offer, noise, said) = (None, None, None);
+        Ok(Federation { trips, agreement, model, sizes, silos, holders, offer, noise, said })
+    }
+}
+
+impl<T: Transport> Federation<T> {
+    /// Brings all nodes together under an agreement; refuses when one does not agree.
+    pub fn join(transport: T, agreement: Agreement) -> Result<Self, FederationError> {
+        Gathered::new(transport, agreement.run)?.join(agreement)
+    }
+
+    /// Records per records silo.
+    pub fn sizes(&self) -> &[usize] {
+        &self.sizes
+    }
+
+    /// Trips over the wire that were made: a request to some or all nodes, and their replies. A round
+    /// whose attributes are held elsewhere takes two.
+    pub fn trips(&self) -> u64 {
+        self.trips.made
+    }
+
+    /// What the nodes agreed on.
+    pub fn agreement(&self) -> &Agreement {
+        &self.agreement
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Arc<dyn Classifier> {
+        &self.model
+    }
+
+    /// What carries its messages.
+    pub fn transport(&self) -> &T {
+        &self.trips.transport
+    }
+
+    /// Ends here, and leaves the nodes to another run.
+    pub fn into_transport(self) -> T {
+        self.trips.transport
+    }
+
+    /// Places of all nodes.
+    fn all(&self) -> Range<usize> {
+        0..self.silos.len() + self.holders.len()
+    }
+}

@@ -1,0 +1,186 @@
+//! A release over all nodes: what each is asked for, and what is made of pooled sums.
+
+use steffle_model::decode::{ClassSums, Moments, linear};
+use steffle_privacy::ledger::Claim;
+use steffle_privacy::ledger::NoiseKind;
+use steffle_wire::ClassRelease;
+use steffle_wire::{
+    Agreed, FeatureSums, Opening, Pool, PooledSums, Release, TakeIn, Terms, Transport,
+};
+
+use super::{Federation, FederationError};
+use crate::train::OneShotTerms;
+
+/// What silos share for a one-shot release beside their noisy sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pooling {
+    /// Nothing: every silo has its own Gram matrix, cap and decode.
+    Local,
+    /// Gram matrix, cap, moments and messages.
+    Pooled {
+        /// The job declares that sums are added up under secure aggregation, so that no silo's
+        /// matrix is seen by itself.
+        secure_aggregation: bool,
+    },
+}
+
+/// What a release left with the server. With [`Pooling::Local`] all of it stays in the silos.
+#[derive(Debug)]
+pub struct OneShot {
+    kind: Option<NoiseKind>,
+    pooling: Pooling,
+    pooled: Option<(ClassSums, Moments)>,
+}
+
+impl OneShot {
+    /// Where the noise came from; `None` is none at all.
+    pub fn noise_kind(&self) -> Option<NoiseKind> {
+        self.kind
+    }
+
+    /// What was pooled.
+    pub fn pooling(&self) -> Pooling {
+        self.pooling
+    }
+
+    /// The pooled message and moments, where there are any.
+    pub(super) fn pooled(&self) -> Option<&(ClassSums, Moments)> {
+        self.pooled.as_ref()
+    }
+}
+
+impl<T: Transport> Federation<T> {
+    /// Has every store release the class of each record, once, and every silo take in the
+    /// memberships of its own. Says where the noise came from; `None` is none at all. Opens a run of
+    /// its own, and closes it.
+    pub fn impute(&mut self, release: ClassRelease) -> Result<Option<NoiseKind>, FederationError> {
+        let epsilon = match release {
+            ClassRelease::Revealed => {
+                self.open_plainly()?;
+                None
+            }
+            ClassRelease::Randomised(response) => {
+                let offer = self.offer(Claim::Pure, response.epsilon(), 0.0, 1)?;
+                self.open(offer, Opening::plain)?;
+                Some(response.epsilon())
+            }
+        };
+        let request = Release::Classes { epsilon };
+        if self.holders.is_empty() {
+            self.trips.ask(self.silos.clone(), 0, &request)?;
+        } else {
+            self.trips.ask(self.holders.clone(), 0, &request)?;
+            self.trips.ask(self.silos.clone(), 0, &TakeIn::Classes { epsilon })?;
+        }
+        self.close()?;
+        Ok(epsilon.map(|_| self.agreement.noise))
+    }
+
+    /// Has every store release the sums of its records' features by class, once, under `terms` or,
+    /// where there are none, as they are; every silo then takes in the memberships that its release
+    /// gives. Opens a run of its own, and closes it. Refuses features that cannot be whitened,
+    /// pooling that would show a record, and what a store does not accept.
+    pub fn release_once(
+        &mut self,
+        pooling: Pooling,
+        terms: Option<&OneShotTerms>,
+    ) -> Result<OneShot, FederationError> {
+        match terms {
+            None => self.open_plainly()?,
+            Some(terms) => {
+                let (epsilon, delta) = (terms.epsilon().value(), terms.delta().value());
+                let offer = self.offer(Claim::Gaussian, epsilon, delta, 1)?;
+                let terms = Terms::Exact(terms.share());
+                self.open(offer, |offer| Opening { terms, ..Opening::plain(offer) })?;
+            }
+        }
+        let agreed = match pooling {
+            Pooling::Local => None,
+            Pooling::Pooled { secure_aggregation } => Some(self.agree(secure_aggregation)?),
+        };
+        let request = Release::Features { agreed };
+        self.trips.ask(self.silos.clone(), 0, &request)?;
+        let Release::Features { agreed } = request else { return Err(FederationError::Empty) };
+        // What holders elsewhere released goes on to the silos that it is about.
+        let sums = if self.holders.is_empty() { None } else { Some(self.held_sums()?) };
+        let pooled = match (agreed, sums) {
+            (None, None) => None,
+            (None, Some(sums)) => {
+                let about = |place: usize| TakeIn::Sums(sums[place].clone());
+                self.trips.ask_each(self.silos.clone(), 0, about)?;
+                None
+            }
+            (Some(agreed), sums) => Some(self.decode_pooled(&agreed, sums.as_deref())?),
+        };
+        self.close()?;
+        Ok(OneShot { kind: terms.map(|_| self.agreement.noise), pooling, pooled })
+    }
+
+    /// The Gram matrix and cap of all silos together.
+    fn agree(&mut self, secure_aggregation: bool) -> Result<Agreed, FederationError> {
+        let pooled = self.pool(&Pool::Gram { secure_aggregation })?;
+        let mut gram = pooled.matrix;
+        gram.scale(1.0 / number(&pooled.numbers, 0)?.max(1.0));
+        let request = Pool::Cap { gram };
+        let pooled = self.pool(&request)?;
+        let Pool::Cap { gram } = request else { return Err(FederationError::Empty) };
+        let cap = number(&pooled.numbers, 1)? / number(&pooled.numbers, 0)?.max(1.0);
+        Ok(Agreed { cap, gram })
+    }
+
+    /// What all holders together released about each silo.
+    fn held_sums(&mut self) -> Result<Vec<FeatureSums>, FederationError> {
+        let request = Release::Features { agreed: None };
+        let mut replies = self.trips.ask(self.holders.clone(), 0, &request)?.into_iter();
+        let mut totals = replies.next().ok_or(FederationError::Empty)?.silos;
+        for own in replies {
+            totals.iter_mut().zip(&own.silos).for_each(|(total, own)| total.add(own));
+        }
+        if totals.len() == self.silos.len() {
+            Ok(totals)
+        } else {
+            Err(FederationError::Incomplete("private"))
+        }
+    }
+
+    /// Silos send moments and messages; one linear rule goes back.
+    fn decode_pooled(
+        &mut self,
+        agreed: &Agreed,
+        sums: Option<&[FeatureSums]>,
+    ) -> Result<(ClassSums, Moments), FederationError> {
+        let about = |place: usize| Pool::Moments { sums: sums.map(|sums| sums[place].clone()) };
+        let replies = self.trips.ask_each(self.silos.clone(), 0, about)?;
+        let mut pooled = add_up(replies)?;
+        let mut normal = agreed.gram.clone();
+        normal.add_diagonal(steffle_model::decode::GAMMA);
+        let variance = number(&pooled.numbers, 1)?;
+        if pooled.vectors.len() < 2 {
+            return Err(FederationError::Incomplete("pooled"));
+        }
+        let message = ClassSums { sums: pooled.vectors.split_off(1), variance };
+        let total = pooled.vectors.swap_remove(0);
+        let records = number(&pooled.numbers, 0)?;
+        let moments = Moments { records, normal, total, gram: pooled.matrix };
+        let rule = linear(&moments, &message)?;
+        self.trips.ask(self.silos.clone(), 0, &TakeIn::Rule(rule))?;
+        Ok((message, moments))
+    }
+
+    fn pool(&mut self, request: &Pool) -> Result<PooledSums, FederationError> {
+        add_up(self.trips.ask(self.silos.clone(), 0, request)?)
+    }
+}
+
+fn number(numbers: &[f64], at: usize) -> Result<f64, FederationError> {
+    numbers.get(at).copied().ok_or(FederationError::Incomplete("pooled"))
+}
+
+fn add_up(replies: Vec<PooledSums>) -> Result<PooledSums, FederationError> {
+    let mut replies = replies.into_iter().enumerate();
+    let (_, mut total) = replies.next().ok_or(FederationError::Empty)?;
+    for (silo, own) in replies {
+        total.add(&own).map_err(|source| FederationError::Message { silo, source })?;
+    }
+    Ok(total)
+}

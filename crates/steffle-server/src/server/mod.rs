@@ -1,0 +1,33 @@
+//! The server: Algorithm 2, for any problem that says what to ask and how to read the answers.
+
+mod aggregate;
+mod curvature;
+mod descent_ascent;
+mod minimise;
+mod output;
+mod problem;
+
+pub use aggregate::{Aggregate, AggregateCell};
+pub use curvature::{CurvaturePair, InverseHessian};
+pub use descent_ascent::{DescentAscent, Rates};
+pub(crate) use minimise::memory;
+pub use minimise::{Minimum, Tolerance, minimise, minimise_from};
+pub use output::{Output, OutputError, Returned};
+pub use problem::Problem;
+
+use steffle_wire::{Batch, Question};
+
+/// The server's steps in a run: what it asks, and what it makes of the answers.
+pub trait Steps {
+    /// The question of a round.
+    fn ask(&self, batch: Batch) -> Question;
+
+    /// Takes in the answers of round `round`; the first is 1.
+    fn learn(&mut self, round: u32, answers: &Aggregate);
+
+    /// The current iterate.
+    fn theta(&self) -> &[f64];
+
+    /// What the answers so far tell about the violation, for the trace.
+    fn violation(&self) -> f64;
+}

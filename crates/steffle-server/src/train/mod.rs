@@ -1,0 +1,20 @@
+//! Training: settings are checked into a plan, and a plan runs on a federation.
+
+mod erm;
+mod fair;
+mod one_shot;
+mod plan;
+mod protect;
+mod run;
+mod settings;
+
+pub use erm::{ErmOutcome, erm};
+pub use fair::{Fair, FairPath};
+pub use one_shot::{OneShotTerms, Targeted, target_gap};
+pub use plan::{Plan, PlanError};
+pub use protect::Protected;
+pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, run, train};
+pub use settings::{Exact, Length, Mode, Paper, Settings, StepRule};
+
+#[cfg(test)]
+mod tests;

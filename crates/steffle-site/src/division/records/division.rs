@@ -1,0 +1,370 @@
+//! A records division: a question in, public sums out, candidates handed over on the way.
+
+use std::sync::{Arc, OnceLock};
+
+use steffle_model::blocks::{Merge, sweep};
+use steffle_model::linear::{Whitening, WhiteningError};
+use steffle_model::model::{Classifier, Pending};
+use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
+
+use super::evaluate::LastLogits;
+use super::protection::Protection;
+use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
+use super::{Batches, Imputed};
+use crate::division::attributes::{self, Asked, Centred, Measured, PriceError, Sizes};
+use crate::division::{Candidates, NO_CELL, Objective, Who};
+use crate::record::Records;
+
+/// Why a records division refuses.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordsDivisionError {
+    /// The rows have another layout than the model reads.
+    #[error("the records were encoded for another schema than the model")]
+    Layout,
+    /// The memberships do not fit the records.
+    #[error("the imputed memberships are not one finite number per record and class")]
+    Memberships,
+    /// Nobody released the class of a record.
+    #[error("no attributes holder released a class for record {0}; every record needs one")]
+    NoClass(u64),
+    /// A question about imputed classes before there are any.
+    #[error("a question about imputed classes, but none were imputed")]
+    NotImputed,
+    /// The question does not fit.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// The rows cannot be whitened.
+    #[error(transparent)]
+    Whitening(#[from] WhiteningError),
+    /// The question is outside of what a private one may contain.
+    #[error(transparent)]
+    Price(#[from] PriceError),
+}
+
+/// Holds features and labels; knows nothing of `s`.
+pub struct RecordsDivision {
+    pub(super) records: Records,
+    pub(super) cells: Cells,
+    pub(super) objective: Arc<dyn Objective>,
+    pub(super) model: Arc<dyn Classifier>,
+    batches: Batches,
+    protection: Protection,
+    /// What the rows weigh in sums of integers, once it was asked for.
+    reach: OnceLock<Result<u64, PriceError>>,
+    /// Room of the last pass, to be used again.
+    room: Option<(PublicSumming, Box<Workspace>)>,
+    /// Memberships in place of `s`, for methods that release it once.
+    pub(super) imputed: Option<Imputed>,
+    pub(super) last: LastLogits,
+}
+
+/// What a pass over a batch builds up: the public sums and whatever the receiver of the
+/// candidates keeps.
+pub(in crate::division) struct Summing<T> {
+    pub(in crate::division) public: PublicSumming,
+    pub(in crate::division) other: T,
+    workspace: Box<Workspace>,
+}
+
+impl<T: MergeOther> Merge for Summing<T> {
+    fn merge(&mut self, theirs: &Self) {
+        self.public.merge(&theirs.public);
+        self.other.merge_other(&theirs.other);
+    }
+}
+
+/// What rides along with the public sums.
+pub(in crate::division) trait MergeOther: Send {
+    fn merge_other(&mut self, other: &Self);
+}
+
+impl MergeOther for () {
+    fn merge_other(&mut self, (): &Self) {}
+}
+
+/// What was measured of a part of the batch, and room for its lengths.
+#[derive(Default)]
+struct Measuring {
+    measured: Measured,
+    lengths: Vec<f64>,
+}
+
+impl MergeOther for Measuring {
+    fn merge_other(&mut self, other: &Self) {
+        self.measured.merge(&other.measured);
+    }
+}
+
+impl MergeOther for Handover {
+    fn merge_other(&mut self, other: &Self) {
+        self.append(other);
+    }
+}
+
+impl RecordsDivision {
+    /// A division of node `node`; refuses records that the model cannot read.
+    pub fn new(
+        records: Records,
+        objective: Arc<dyn Objective>,
+        model: Arc<dyn Classifier>,
+        seed: u64,
+        node: u64,
+    ) -> Result<Self, RecordsDivisionError> {
+        if records.rows().layout() != model.layout() {
+            return Err(RecordsDivisionError::Layout);
+        }
+        let cell = |(row, &label): (usize, &u16)| {
+            objective.cell(label, records.stratum(row)).map_or(NO_CELL, |cell| cell as u16)
+        };
+        let cells = Cells::new(records.labels().iter().enumerate().map(cell).collect());
+        let batches = Batches::new(seed, node, block_keys(&records));
+        let (protection, imputed, last) = (Protection::default(), None, LastLogits::default());
+        let (room, reach) = (None, OnceLock::new());
+        Ok(Self {
+            records,
+            cells,
+            objective,
+            model,
+            batches,
+            protection,
+            reach,
+            room,
+            imputed,
+            last,
+        })
+    }
+
+    /// The records.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The cell of every record; `NO_CELL` for none.
+    pub(crate) fn cells(&self) -> &[u16] {
+        self.cells.each()
+    }
+
+    /// The model all parties agreed on.
+    pub fn model(&self) -> &dyn Classifier {
+        self.model.as_ref()
+    }
+
+    /// The objective all parties agreed on.
+    pub fn objective(&self) -> &dyn Objective {
+        self.objective.as_ref()
+    }
+
+    /// How many records the batch of a round has.
+    pub fn batch_len(&mut self, batch: Batch, round: u32) -> usize {
+        self.batches.len_of(batch, round)
+    }
+
+    /// Chooses the row caps and, with `shaped`, the noise's shape for a run that starts at `theta`:
+    /// from the division's own rows, never from `s`. Refuses rows that cannot be whitened.
+    pub fn protect(
+        &mut self,
+        theta: &[f64],
+        cap: RowCap,
+        shaped: bool,
+    ) -> Result<(), RecordsDivisionError> {
+        let model = self.model.as_ref();
+        self.protection = Protection::new(self.records.rows(), model, theta, cap, shaped)?;
+        Ok(())
+    }
+
+    /// Forgets caps and shape: a run that claims nothing has neither.
+    pub fn unprotect(&mut self) {
+        self.protection = Protection::default();
+    }
+
+    /// The shape of the noise, if it has one.
+    pub fn whitening(&self) -> Option<&Arc<Whitening>> {
+        self.protection.whitening()
+    }
+
+    /// How large the numbers of a question's answer can be, by bounds that hold for all records.
+    pub(in crate::division) fn sizes(
+        &self,
+        question: &Question,
+        centred: &Centred,
+    ) -> Result<Sizes, PriceError> {
+        /// Covers the rounding of slopes.
+        const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
+        /// Of a surrogate a thousand times as sharp as the model.
+        const STEEPEST: f64 = 256.0;
+        let bounds = self.objective.bounds();
+        if bounds.slope.is_nan() || bounds.slope > STEEPEST {
+            return Err(PriceError::Bound("a surrogate sharpness above 1024"));
+        }
+        let slopes = self.model.slope_bounds(&question.theta, bounds.slope);
+        let slope = slopes.iter().fold(0.0, |top: f64, &slope| top.max(slope));
+        let reach = self.reach.get_or_init(|| attributes::reach(self.records.rows()));
+        let reach = *reach.as_ref().map_err(Clone::clone)?;
+        let coefficient = MARGIN * slope * centred.largest();
+        Ok(Sizes { coefficient, score: bounds.score, reach, records: self.records.len() })
+    }
+
+    pub(in crate::division) fn check(&self, question: &Question) -> Result<(), QuestionError> {
+        let objective = self.objective.as_ref();
+        let (cells, classes, columns) =
+            (objective.cells(), objective.classes(), objective.columns());
+        question.check(self.model.parameters(), cells, classes, columns)?;
+        match question.batch {
+            Batch::Mini(size) | Batch::Block(size) if size as usize > self.records.len() => {
+                Err(QuestionError::Batch(size))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Measures, for a division of attributes in this house, how far records of the round's batch
+    /// could move the private messages.
+    pub(in crate::division) fn measure(
+        &mut self,
+        question: &Question,
+        round: u32,
+        asked: &Asked,
+    ) -> Measured {
+        let lengths = self.protection.lengths();
+        // Without them whitened sums would be priced as if they were not.
+        let unknown = self.whitening().is_some() && lengths.len() != self.records.len();
+        let (_, mut measuring) = self.pass_over(
+            question,
+            round,
+            false,
+            Measuring::default(),
+            Measuring::default,
+            |measuring, candidates, _| {
+                let Measuring { measured, lengths: own } = measuring;
+                own.clear();
+                if let (Who::Positions(which), false) = (candidates.who, lengths.is_empty()) {
+                    own.extend(which.iter().map(|&row| lengths[row as usize]));
+                }
+                let own = (!own.is_empty()).then_some(&own[..]);
+                asked.measure(measured, candidates, own);
+            },
+        );
+        if unknown {
+            measuring.measured.refuse();
+        }
+        measuring.measured
+    }
+
+    /// For models of several layers: fixes the round's row caps, by how far the candidates of each
+    /// record are apart.
+    pub(in crate::division) fn cap_round(
+        &mut self,
+        question: &Question,
+        round: u32,
+    ) -> Result<(), RecordsDivisionError> {
+        if !self.protection.by_round() || question.cells.is_empty() {
+            return Ok(());
+        }
+        self.protection.forget_round();
+        let classes = self.objective.classes();
+        let asked = Asked::on_lattice(question, self.model.blocks(), classes, |centred| {
+            self.sizes(question, centred)
+        })?;
+        let measured = self.measure(question, round, &asked);
+        let records = self.records.len();
+        self.protection.cap_round(&measured.positions, &measured.theta, records);
+        Ok(())
+    }
+
+    /// Answers a question that involves no attributes: loss, gradient, public sums.
+    pub fn answer(
+        &mut self,
+        question: &Question,
+        round: u32,
+    ) -> Result<PublicSums, RecordsDivisionError> {
+        self.check(question)?;
+        let add = |(): &mut (), _: &Candidates<'_>, pending: Option<Pending<'_>>| {
+            pending.into_iter().for_each(Pending::add);
+        };
+        Ok(self.pass(question, round, (), || (), add).0)
+    }
+
+    /// Answers, and writes down the candidates for attributes divisions elsewhere.
+    pub fn answer_and_hand_over(
+        &mut self,
+        question: &Question,
+        round: u32,
+    ) -> Result<(PublicSums, Handover), RecordsDivisionError> {
+        self.check(question)?;
+        self.cap_round(question, round)?;
+        let empty = Handover::empty(self.model.blocks(), self.model.layout());
+        let ids: Vec<u64> = self.records.ids().to_vec();
+        Ok(self.pass(
+            question,
+            round,
+            empty.clone(),
+            || empty.clone(),
+            |handover, candidates, pending| {
+                pending.into_iter().for_each(Pending::add);
+                handover.push(candidates, &ids);
+            },
+        ))
+    }
+
+    /// One pass over the round's batch for a question that was checked; every chunk's candidates go
+    /// to `receive`, and with them the pending gradient of its loss.
+    pub(in crate::division) fn pass<T: MergeOther>(
+        &mut self,
+        question: &Question,
+        round: u32,
+        first: T,
+        empty: impl Fn() -> T + Sync,
+        receive: impl Fn(&mut T, &Candidates<'_>, Option<Pending<'_>>) + Sync,
+    ) -> (PublicSums, T) {
+        self.pass_over(question, round, true, first, empty, receive)
+    }
+
+    fn pass_over<T: MergeOther>(
+        &mut self,
+        question: &Question,
+        round: u32,
+        public: bool,
+        first: T,
+        empty: impl Fn() -> T + Sync,
+        receive: impl Fn(&mut T, &Candidates<'_>, Option<Pending<'_>>) + Sync,
+    ) -> (PublicSums, T) {
+        let objective = self.objective.as_ref();
+        let model = self.model.as_ref();
+        let caps = self.protection.caps();
+        let part = PublicPart::new(&self.records, &self.cells, objective, model, question, caps);
+        let fresh = |other, room: Option<(PublicSumming, Box<Workspace>)>| {
+            let (old, workspace) = room.unzip();
+            let workspace = workspace.unwrap_or_else(|| Box::new(Workspace::new(model.layout())));
+            Summing { public: part.empty_in(old), other, workspace }
+        };
+        let (which, upcoming) = self.batches.draw_ahead(question.batch, round);
+        let sums = sweep(
+            which,
+            upcoming,
+            fresh(first, self.room.take()),
+            || fresh(empty(), None),
+            |sums, chunk, later| {
+                let Summing { public: sums, other, workspace } = sums;
+                let sums = public.then_some(sums);
+                part.run(chunk, later, workspace, sums, |candidates, pending| {
+                    receive(other, candidates, pending);
+                });
+            },
+        );
+        let public = sums.public.finish(self.records.len(), question);
+        self.room = Some((sums.public, sums.workspace));
+        (public, sums.other)
+    }
+}
+
+/// What decides a record's public block: its id, or the first id of its unit.
+fn block_keys(records: &Records) -> Vec<u64> {
+    let Some(units) = records.units() else { return records.ids().to_vec() };
+    let mut first = std::collections::HashMap::new();
+    for (&unit, &id) in units.iter().zip(records.ids()) {
+        let known = first.entry(unit).or_insert(id);
+        *known = id.min(*known);
+    }
+    units.iter().map(|unit| first[unit]).collect()
+}

@@ -1,0 +1,15 @@
+//! The records division: features and labels, never `s`.
+
+mod batches;
+mod division;
+mod evaluate;
+mod imputed;
+mod memberships;
+mod protection;
+mod workspace;
+
+pub use batches::Batches;
+pub(super) use division::MergeOther;
+pub use division::{RecordsDivision, RecordsDivisionError};
+pub use imputed::Imputed;
+pub use steffle_wire::RowCap;

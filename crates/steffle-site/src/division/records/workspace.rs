@@ -1,0 +1,290 @@
+//! One pass of a chunk through the model and the objective, and the public sums it adds to.
+
+use steffle_model::model::{
+    Classifier, Coefficients, Factor, Gradient, Pass, Pending, Point, head, kernel,
+};
+use steffle_wire::{CellQuestion, CellSums, Form, PublicSums, Question};
+
+use crate::division::banks::add_by_slot;
+use crate::division::{Candidates, Objective, ScoreTable, Who};
+use crate::record::{Layout, Records, Rows};
+
+/// Buffers of a pass, kept from chunk to chunk.
+pub(in crate::division) struct Workspace {
+    rows: Rows,
+    pass: Pass,
+    labels: Vec<u16>,
+    cells: Vec<u16>,
+    slots: Vec<u32>,
+    caps: Vec<f64>,
+    scores: ScoreTable,
+    loss_slopes: Vec<Vec<f64>>,
+    slopes: Vec<Vec<f64>>,
+    coefficients: Coefficients,
+}
+
+impl Workspace {
+    pub(in crate::division) fn new(layout: Layout) -> Self {
+        Self {
+            rows: Rows::empty(layout),
+            pass: Pass::default(),
+            labels: Vec::new(),
+            cells: Vec::new(),
+            slots: Vec::new(),
+            caps: Vec::new(),
+            scores: ScoreTable::default(),
+            loss_slopes: Vec::new(),
+            slopes: Vec::new(),
+            coefficients: Coefficients::default(),
+        }
+    }
+}
+
+/// What a question asks of the records division, prepared once for all chunks.
+pub(in crate::division) struct PublicPart<'a> {
+    pub(in crate::division) records: &'a Records,
+    /// The cell of every record.
+    pub(in crate::division) cells: &'a Cells,
+    pub(in crate::division) objective: &'a dyn Objective,
+    pub(in crate::division) point: Point<'a>,
+    pub(in crate::division) question: &'a Question,
+    /// The row cap of every record; empty for 1.
+    pub(in crate::division) caps: &'a [f64],
+    /// Per cell a table with `2 mean_r C_r - q` in the cell's row and 0 in all others; empty where
+    /// the public theta term is not asked for or is 0.
+    common: Vec<Vec<f64>>,
+}
+
+/// The cell of every record: a function of public columns, so it never changes.
+pub(in crate::division) struct Cells {
+    each: Vec<u16>,
+    /// The one that all records are in, if there is such a one.
+    same: Option<u16>,
+}
+
+impl Cells {
+    pub(in crate::division) fn new(each: Vec<u16>) -> Self {
+        let same = each.first().copied().filter(|first| each.iter().all(|cell| cell == first));
+        Self { each, same }
+    }
+
+    pub(in crate::division) fn each(&self) -> &[u16] {
+        &self.each
+    }
+
+    fn pick(&self, which: &[u32], into: &mut Vec<u16>) {
+        match self.same {
+            Some(cell) => {
+                into.clear();
+                into.resize(which.len(), cell);
+            }
+            None => kernel::pick(&self.each, which, into),
+        }
+    }
+}
+
+/// Public sums while they grow.
+pub(in crate::division) struct PublicSumming {
+    batch: u64,
+    loss: f64,
+    gradient: Gradient,
+    counts: Vec<u64>,
+    /// `[cell][column]`, with a last row for records in no cell that nobody reads.
+    scores: Vec<f64>,
+    thetas: Vec<Gradient>,
+}
+
+impl<'a> PublicPart<'a> {
+    pub(in crate::division) fn new(
+        records: &'a Records,
+        cells: &'a Cells,
+        objective: &'a dyn Objective,
+        model: &'a dyn Classifier,
+        question: &'a Question,
+        caps: &'a [f64],
+    ) -> Self {
+        let columns = objective.columns();
+        let common = |cell: &CellQuestion| -> Vec<f64> {
+            let mean = cell.mean(objective.classes());
+            mean.iter().zip(&cell.quadratic).map(|(mean, q)| 2.0 * mean - q).collect()
+        };
+        let mut commons = Vec::new();
+        if question.form == Form::Centred {
+            let table = |(at, cell): (usize, &CellQuestion)| {
+                let mut table = vec![0.0; (question.cells.len() + 1) * columns];
+                table[at * columns..][..columns].copy_from_slice(&common(cell));
+                table
+            };
+            commons = question.cells.iter().enumerate().map(table).collect();
+        }
+        if commons.iter().flatten().all(|&value| value == 0.0) {
+            commons.clear();
+        }
+        let point = Point::new(model, &question.theta);
+        Self { records, cells, objective, point, question, caps, common: commons }
+    }
+
+    /// Empty sums, in the room of old ones.
+    pub(in crate::division) fn empty_in(&self, old: Option<PublicSumming>) -> PublicSumming {
+        let Some(mut sums) = old.filter(|old| old.thetas.len() == self.common.len()) else {
+            return self.empty();
+        };
+        (sums.batch, sums.loss) = (0, 0.0);
+        sums.gradient.clear();
+        sums.thetas.iter_mut().for_each(Gradient::clear);
+        let cells = self.question.cells.len() + 1;
+        sums.counts.clear();
+        sums.counts.resize(cells, 0);
+        sums.scores.clear();
+        sums.scores.resize(self.objective.columns() * cells, 0.0);
+        sums
+    }
+
+    pub(in crate::division) fn empty(&self) -> PublicSumming {
+        let (cells, model) = (self.question.cells.len(), self.point.model());
+        PublicSumming {
+            batch: 0,
+            loss: 0.0,
+            gradient: Gradient::new(model),
+            counts: kernel::zeros(cells + 1),
+            scores: kernel::zeros(self.objective.columns() * (cells + 1)),
+            thetas: self.common.iter().map(|_| Gradient::new(model)).collect(),
+        }
+    }
+
+    /// Runs a chunk: adds its public sums, where there is somewhere to add them, then hands its
+    /// candidates to `hand_over`, which is also to have the pending gradient of the loss added.
+    pub(in crate::division) fn run(
+        &self,
+        which: &[u32],
+        later: &[u32],
+        workspace: &mut Workspace,
+        sums: Option<&mut PublicSumming>,
+        hand_over: impl FnOnce(&Candidates<'_>, Option<Pending<'_>>),
+    ) {
+        let Workspace {
+            rows,
+            pass,
+            labels,
+            cells,
+            slots,
+            caps,
+            scores,
+            loss_slopes,
+            slopes,
+            coefficients,
+        } = workspace;
+        let (records, model) = (self.records, self.point.model());
+        // The rows to come are fetched a part at a time: between two parts there is work to do.
+        let mut parts = later.chunks(later.len().div_ceil(4).max(1));
+        let mut fetch = || parts.next().into_iter().for_each(|part| records.rows().fetch(part));
+        rows.gather(records.rows(), which);
+        fetch();
+        model.forward(&self.point, rows, pass);
+        fetch();
+        kernel::pick(records.labels(), which, labels);
+
+        let last = model.blocks().len() - 1;
+        let public = sums.map(|sums| {
+            let PublicSumming { batch, loss, gradient, counts, scores, thetas } = sums;
+            *batch += which.len() as u64;
+            if self.question.loss {
+                let Pass { logits, probabilities, .. } = &*pass;
+                *loss += head::loss_sum(logits, probabilities, labels, model.logits());
+            }
+            loss_slopes.resize_with(last + 1, Vec::new);
+            head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut loss_slopes[last]);
+            model.backward(&self.point, pass, 1, loss_slopes);
+            (gradient, (counts, scores, thetas))
+        });
+        if self.question.cells.is_empty() {
+            if let Some((gradient, _)) = public {
+                let factors = Factor::layers(model.blocks(), loss_slopes, rows, &pass.hidden);
+                gradient.add_plain(&factors);
+            }
+            return;
+        }
+
+        self.cells.pick(which, cells);
+        // Cells are slots; the one after the last is for records in none.
+        let none = self.question.cells.len() as u32;
+        slots.clear();
+        match self.cells.same {
+            Some(cell) => slots.resize(which.len(), u32::from(cell).min(none)),
+            None => slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none))),
+        }
+        self.objective.score(model, pass, labels, scores);
+        fetch();
+        slopes.resize_with(last + 1, Vec::new);
+        std::mem::swap(&mut slopes[last], &mut scores.slopes);
+        let columns = self.objective.columns();
+        model.backward(&self.point, pass, columns, slopes);
+        let loss_factors = Factor::layers(model.blocks(), loss_slopes, rows, &pass.hidden);
+        let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
+        let (pending, others) =
+            public.map(|(gradient, others)| (gradient.pend(&loss_factors), others)).unzip();
+        if let Some((counts, totals, thetas)) = others {
+            if let [count, _] = &mut counts[..] {
+                // One cell: counting needs no slot to wait for.
+                *count += u64::from(slots.iter().map(|&cell| u32::from(cell == 0)).sum::<u32>());
+            } else {
+                slots.iter().for_each(|&cell| counts[cell as usize] += 1);
+            }
+            add_by_slot(slots, &scores.values, columns, totals);
+            fetch();
+            for (common, theta) in self.common.iter().zip(thetas) {
+                coefficients.fill(&factors, slots, common, columns, None);
+                theta.add(&factors, coefficients);
+            }
+        }
+        caps.clear();
+        if !self.caps.is_empty() {
+            caps.extend(which.iter().map(|&row| self.caps[row as usize]));
+        }
+        let candidates = Candidates {
+            who: Who::Positions(which),
+            cells,
+            scores: &scores.values,
+            caps,
+            factors: &factors,
+        };
+        hand_over(&candidates, pending);
+    }
+}
+
+impl PublicSumming {
+    pub(in crate::division) fn merge(&mut self, other: &Self) {
+        self.batch += other.batch;
+        self.loss += other.loss;
+        self.gradient.merge(&other.gradient);
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.scores.iter_mut().zip(&other.scores).for_each(|(mine, theirs)| *mine += theirs);
+        for (mine, theirs) in self.thetas.iter_mut().zip(&other.thetas) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// The reply of a silo that holds `held` records. A public theta term that is 0 everywhere is
+    /// sent as zeros, so that the reply's shape is the question's.
+    pub(in crate::division) fn finish(&self, held: usize, question: &Question) -> PublicSums {
+        let gradient = self.gradient.flatten();
+        let theta = |cell: usize| match (question.form, self.thetas.get(cell)) {
+            (Form::Clipped { .. }, _) => Vec::new(),
+            (Form::Centred, Some(theta)) => theta.flatten(),
+            (Form::Centred, None) => vec![0.0; gradient.len()],
+        };
+        let columns = question.cells.first().map_or(1, |cell| cell.quadratic.len());
+        let cells = self.counts.iter().zip(self.scores.chunks_exact(columns)).enumerate();
+        let cells = cells
+            .take(question.cells.len())
+            .map(|(cell, (&count, scores))| CellSums {
+                count,
+                scores: scores.to_vec(),
+                theta: theta(cell),
+            })
+            .collect();
+        PublicSums { held: held as u64, batch: self.batch, loss: self.loss, gradient, cells }
+    }
+}

@@ -1,0 +1,176 @@
+//! A silo with both divisions under one roof (centralisations 1 and 2).
+
+use steffle_privacy::ledger::Charge;
+use steffle_wire::{Batch, PublicSums, Question};
+
+use super::attributes::{
+    About, AttributesDivision, AttributesDivisionError, Measured, Price, Released, Request,
+    Reserved, Selection, Sums, SumsChunk, Unreleased,
+};
+use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError};
+use crate::noise::NoiseSource;
+use crate::one_shot::OneShotError;
+use crate::record::Attributes;
+
+/// Why a silo refuses.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum SiloError {
+    /// The records division refuses.
+    #[error(transparent)]
+    Records(#[from] RecordsDivisionError),
+    /// The attributes division refuses.
+    #[error(transparent)]
+    Attributes(#[from] AttributesDivisionError),
+    /// There is no one-shot release.
+    #[error(transparent)]
+    OneShot(#[from] OneShotError),
+}
+
+/// Two divisions that hold the same records in the same order.
+pub struct Silo {
+    records: RecordsDivision,
+    attributes: AttributesDivision,
+    /// Room of the last round, to be used again.
+    selection: Option<Box<Selection>>,
+}
+
+/// The private sums of a part of the batch, and room to select them in.
+struct Selected {
+    sums: Unreleased<Sums>,
+    selection: Box<Selection>,
+}
+
+impl MergeOther for Selected {
+    fn merge_other(&mut self, other: &Self) {
+        self.sums.merge(&other.sums);
+    }
+}
+
+impl Silo {
+    /// Puts the divisions together; refuses when they hold different records.
+    pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
+        let (ids, units) = (records.records().ids(), records.records().units());
+        let attributes = AttributesDivision::beside(attributes, ids, units)?;
+        Ok(Self { records, attributes, selection: None })
+    }
+
+    /// The records division.
+    pub fn records(&mut self) -> &mut RecordsDivision {
+        &mut self.records
+    }
+
+    /// The records division, to look at.
+    pub fn records_held(&self) -> &RecordsDivision {
+        &self.records
+    }
+
+    /// The attributes division.
+    pub fn attributes(&mut self) -> &mut AttributesDivision {
+        &mut self.attributes
+    }
+
+    /// The attributes division alone.
+    pub fn into_attributes(self) -> AttributesDivision {
+        self.attributes
+    }
+
+    /// Both divisions.
+    pub(crate) fn divisions(&mut self) -> (&mut RecordsDivision, &mut AttributesDivision) {
+        (&mut self.records, &mut self.attributes)
+    }
+
+    /// Gives the records division back.
+    #[cfg(test)]
+    pub(crate) fn into_records(self) -> RecordsDivision {
+        self.records
+    }
+
+    /// Both legs of a round: each chunk's candidates go from one division to the other while
+    /// they are in the cache.
+    pub fn answer(
+        &mut self,
+        question: &Question,
+        round: u32,
+        request: Request,
+        noise: &mut impl NoiseSource,
+    ) -> Result<(PublicSums, Released<Sums>), SiloError> {
+        self.records.check(question).map_err(RecordsDivisionError::from)?;
+        if let Some(stored) = self.attributes.store().stored(&request) {
+            return Ok((self.records.answer(question, round)?, stored));
+        }
+        let price = self.price(question, round, request)?;
+        self.answer_paid(question, round, price, noise)
+    }
+
+    /// Pays a price and answers the question that it is of.
+    pub(super) fn answer_paid(
+        &mut self,
+        question: &Question,
+        round: u32,
+        price: Price<Sums>,
+        noise: &mut impl NoiseSource,
+    ) -> Result<(PublicSums, Released<Sums>), SiloError> {
+        let reserved =
+            price.reserve(self.attributes.store(), noise).map_err(AttributesDivisionError::from)?;
+        let (public, sums) = self.sum(question, round, &reserved);
+        Ok((public, self.attributes.store().release(reserved, sums)?))
+    }
+
+    /// The sums that a paid price opens.
+    pub(super) fn sum(
+        &mut self,
+        question: &Question,
+        round: u32,
+        reserved: &Reserved<Sums>,
+    ) -> (PublicSums, Unreleased<Sums>) {
+        let empty = || Unreleased::<Sums>::empty(reserved);
+        let store = &*self.attributes.store();
+        let room = self.selection.take().unwrap_or_default();
+        let (public, selected) = self.records.pass(
+            question,
+            round,
+            Selected { sums: empty(), selection: room },
+            || Selected { sums: empty(), selection: Box::default() },
+            |selected, candidates, pending| {
+                let Selected { sums, selection } = selected;
+                store.add(reserved, SumsChunk { candidates, pending, room: selection }, sums);
+            },
+        );
+        self.selection = Some(selected.selection);
+        (public, selected.sums)
+    }
+
+    /// What a reply costs: a pass over the batch where that depends on it. Reads no `s`.
+    pub(super) fn price(
+        &mut self,
+        question: &Question,
+        round: u32,
+        request: Request,
+    ) -> Result<Price<Sums>, SiloError> {
+        self.records.cap_round(question, round)?;
+        let blocks = self.records.model().blocks().to_vec();
+        let records = &self.records;
+        let asked = self
+            .attributes
+            .asked(question, &blocks, |centred| records.sizes(question, centred))
+            .map_err(AttributesDivisionError::from)?;
+        let measured = if self.attributes.measures() {
+            self.records.measure(question, round, &asked)
+        } else {
+            Measured::default()
+        };
+        let charge = match question.batch {
+            Batch::Block(of) => Charge::Block { of, at: Batches::block_of(of, round) as u32 },
+            Batch::All | Batch::Mini(_) => Charge::All,
+        };
+        let about = About {
+            blocks: &blocks,
+            records: self.records.batch_len(question.batch, round),
+            charge,
+            whitening: self.records.whitening().cloned(),
+            request,
+        };
+        Ok(self.attributes.price_positions(question, asked, &measured, about)?)
+    }
+}

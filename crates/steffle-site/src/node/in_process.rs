@@ -1,0 +1,105 @@
+//! All nodes in one process: the embedded transport. Every message is still bytes.
+
+use rayon::prelude::*;
+use steffle_wire::{Answer, Letter, Lost, NodeId, Transport};
+
+use super::{Encoded, Node};
+use crate::division::records::RecordsDivision;
+use crate::record::{Attributes, Records};
+
+/// Below this many records in a trip, handing nodes to other threads costs more than it saves.
+const PARALLEL_FROM: usize = 8192;
+
+/// Nodes side by side, on as many threads as there are. The number of threads changes no bit.
+pub struct InProcess {
+    nodes: Vec<Node>,
+}
+
+impl InProcess {
+    /// These nodes, in the order of the roster: those with records first.
+    pub fn new(nodes: Vec<Node>) -> Self {
+        Self { nodes }
+    }
+
+    /// Silos with two divisions each.
+    pub fn silos(silos: impl IntoIterator<Item = (Records, Attributes)>) -> Self {
+        let node = |(records, attributes)| Node::new(Encoded::new(Some(records), Some(attributes)));
+        Self::new(silos.into_iter().map(node).collect())
+    }
+
+    /// Records silos and attributes holders with cuts of their own, matched by record id.
+    pub fn split(
+        records: impl IntoIterator<Item = Records>,
+        attributes: impl IntoIterator<Item = Attributes>,
+    ) -> Self {
+        let records = records.into_iter().map(|records| Encoded::new(Some(records), None));
+        let holders = attributes.into_iter().map(|own| Encoded::new(None, Some(own)));
+        Self::new(records.chain(holders).map(Node::new).collect())
+    }
+
+    /// The nodes: for methods that have all data in one place.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// What every records silo holds, once it has joined, for methods in which a silo trains by itself.
+    pub fn records(&self) -> Vec<&Records> {
+        self.nodes.iter().filter_map(Node::records).map(RecordsDivision::records).collect()
+    }
+
+    /// Changes every node before a run: its ledger or scores.
+    #[must_use]
+    pub fn each(mut self, change: impl FnMut(Node) -> Node) -> Self {
+        self.nodes = self.nodes.into_iter().map(change).collect();
+        self
+    }
+
+    fn deliver(&mut self, letters: Vec<Letter>) {
+        for Letter { to, bytes } in letters {
+            for node in to {
+                // Node 0 is the server, which reads no letter.
+                let at = (node.0 as usize).wrapping_sub(1);
+                if let Some(node) = self.nodes.get_mut(at) {
+                    node.handle(&bytes);
+                }
+            }
+        }
+    }
+}
+
+impl Transport for InProcess {
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
+        let mut asked = Vec::with_capacity(requests.len());
+        let mut waiting = requests.iter();
+        let mut next = waiting.next();
+        for (at, node) in self.nodes.iter_mut().enumerate() {
+            if let Some((to, request)) = next
+                && *to == NodeId::at(at)
+            {
+                asked.push((node, *request));
+                next = waiting.next();
+            }
+        }
+        let weight: usize = asked.iter().map(|(node, request)| node.weight(request)).sum();
+        let handle = |(node, request): (&mut Node, &[u8])| node.handle(request);
+        let answers: Vec<Answer> = if weight < PARALLEL_FROM {
+            asked.into_iter().map(handle).collect()
+        } else {
+            asked.into_par_iter().map(handle).collect()
+        };
+        let mut replies = Vec::with_capacity(requests.len());
+        for Answer { reply, letters } in answers {
+            replies.push(Ok(reply));
+            self.deliver(letters);
+        }
+        // What is left was asked of somebody who is not here.
+        let lost =
+            |&(node, _): &(NodeId, &[u8])| Err(Lost { node, why: "no such node".to_owned() });
+        replies.extend(next.into_iter().chain(waiting).map(lost));
+        replies
+    }
+}

@@ -1,0 +1,143 @@
+//! How a node comes into a run and leaves it: divisions of what it holds, a list of units, a ledger.
+
+use std::sync::Arc;
+
+use steffle_model::fairness::Notion;
+use steffle_model::model::ModelKind;
+use steffle_privacy::ledger::Ledger;
+use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, Units};
+
+use super::BuildScores;
+use super::holding::Taken;
+use super::letters::Letters;
+use super::once::Once;
+use super::party::{Divisions, Party, nothing};
+use crate::division::Silo;
+use crate::division::attributes::{AttributesDivision, UnitList};
+use crate::division::records::RecordsDivision;
+
+impl Party {
+    /// Joins: makes divisions of what is held. Refuses what does not fit together.
+    pub(super) fn join(
+        envelope: &Envelope,
+        join: Join,
+        held: Taken,
+        scores: BuildScores,
+        ledger: &mut Option<Box<dyn Ledger>>,
+    ) -> Result<(Self, Answer), Refused> {
+        let &Envelope { to: me, run, schema, .. } = envelope;
+        if me == NodeId::ALL {
+            return Err(Refused::state("a node joins by its own number"));
+        }
+        let unknown = || {
+            let text = format!("no scores {:?}", join.scores.name);
+            Refused::new("steffle::node::scores", text)
+        };
+        fits(&join.scores, &held)?;
+        let objective = scores(&join.scores).ok_or_else(unknown)?;
+        let division = |records: crate::record::Records| -> Result<_, Refused> {
+            let kind: ModelKind = join.model.parse()?;
+            let model = kind.build(records.rows().layout(), join.scores.labels)?;
+            let (model, node) = (Arc::from(model), u64::from(me.0));
+            Ok(RecordsDivision::new(records, objective.clone(), model, join.seed, node)?)
+        };
+        let (records, attributes) = (held.records.map(division).transpose()?, held.attributes);
+        let mut units = None;
+        let divisions = match (records, attributes) {
+            (Some(records), Some(attributes)) => {
+                let mut silo = Silo::new(records, attributes)?;
+                if let Some(ledger) = ledger.take() {
+                    silo.attributes().set_ledger(ledger)?;
+                }
+                Divisions::Both(Box::new(silo))
+            }
+            (Some(records), None) => {
+                let own = records.records();
+                units = Some(Units { ids: own.ids().to_vec(), units: own.units().map(Into::into) });
+                Divisions::Records(Box::new(records))
+            }
+            (None, Some(attributes)) => Divisions::Sealed(attributes),
+            (None, None) => return Err(Refused::state("this node holds nothing")),
+        };
+        let ledger = match divisions {
+            Divisions::Sealed(_) => ledger.take(),
+            _ => None,
+        };
+        let (letters, opening, once) = (Letters::default(), None, Once::default());
+        let mut party =
+            Self { me, run, schema, join, divisions, ledger, letters, opening, round: None, once };
+        let answer = party.answer_with(envelope, &Done, units.as_ref());
+        Ok((party, answer))
+    }
+
+    /// Leaves the run; returns the ledger, in which the grant is closed.
+    pub(super) fn leave(self) -> Option<Box<dyn Ledger>> {
+        let mut attributes = match self.divisions {
+            Divisions::Both(silo) => silo.into_attributes(),
+            Divisions::Attributes(division) => *division,
+            _ => return self.ledger,
+        };
+        // What a grant cannot give back stays spent.
+        let _ = attributes.close();
+        Some(attributes.into_ledger())
+    }
+
+    /// Once all silos have said which records are one unit, classes can be asked about.
+    pub(super) fn list_units(&mut self) -> Result<(), Refused> {
+        if !matches!(self.divisions, Divisions::Sealed(_)) {
+            return Ok(());
+        }
+        let silos = self.silos();
+        let (said, _) = self.letters.take::<Units>(Kind::Join, 0, silos)?;
+        let Divisions::Sealed(attributes) =
+            std::mem::replace(&mut self.divisions, Divisions::Moving)
+        else {
+            return Err(nothing());
+        };
+        let mut division = AttributesDivision::by_id(attributes, universal(&said));
+        if let Some(ledger) = self.ledger.take() {
+            division.set_ledger(ledger)?;
+        }
+        self.divisions = Divisions::Attributes(Box::new(division));
+        Ok(())
+    }
+}
+
+/// Refuses scores that are not about the labels and classes that are held.
+fn fits(scores: &Scores, held: &Taken) -> Result<(), Refused> {
+    let refuse = |what: &str| Err(Refused::new("steffle::node::scores", what));
+    let Scores { notion, classes, labels, .. } = *scores;
+    if classes < 2 || labels < 2 {
+        return refuse("fewer than two classes or labels");
+    }
+    if held.attributes.as_ref().is_some_and(|own| own.class_count() != classes) {
+        return refuse("another number of classes than this node's attributes have");
+    }
+    let label = |&label: &u16| usize::from(label) < labels;
+    if !held.records.as_ref().is_none_or(|own| own.labels().iter().all(label)) {
+        return refuse("fewer labels than this node's records have");
+    }
+    match notion {
+        Notion::EqualizedOdds { labels: cells } if cells != labels => {
+            refuse("another number of cells than labels")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The unit of every record of the universal index: the list that all holders agree on.
+fn universal(silos: &[Units]) -> UnitList {
+    let mut first = 0;
+    let mut all = Vec::new();
+    for Units { ids, units } in silos {
+        let unit = |(at, &id): (usize, &u64)| {
+            (id, u32::saturating_add(first, units.as_ref().map_or(at as u32, |units| units[at])))
+        };
+        all.extend(ids.iter().enumerate().map(unit));
+        let count = units
+            .as_ref()
+            .map_or(ids.len() as u32, |units| units.iter().max().map_or(0, |&last| last + 1));
+        first = u32::saturating_add(first, count);
+    }
+    UnitList::index(all)
+}

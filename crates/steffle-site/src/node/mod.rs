@@ -1,0 +1,220 @@
+//! A node of a run: bytes in, bytes out.
+//!
+//! A site gives its [`Node`] what it holds ([`Holding`]) and, where that includes attributes, the
+//! ledger that keeps their budget. From then on nothing crosses but messages: the node answers
+//! requests in the order of their numbers, refuses by name what is late, repeated with other words
+//! or meant for somebody else, and says the same again when it is asked the same again.
+
+mod gap;
+mod holding;
+mod in_process;
+mod join;
+mod letters;
+mod once;
+mod party;
+mod refusal;
+
+pub use holding::{Encoded, Holding, Taken};
+pub use in_process::InProcess;
+pub use refusal::RARE_COLUMN;
+
+use std::sync::Arc;
+
+use steffle_model::scores::SteffleObjective;
+use steffle_privacy::ledger::Ledger;
+use steffle_wire::{
+    Answer, Describe, Envelope, Join, Kind, NodeId, Part, Reader, Refused, RunId, SchemaHash,
+    Scores, decode, parse, payload, seal,
+};
+
+use self::party::Party;
+use crate::division::Objective;
+
+/// Makes scores of their name; `None` for a name it does not know.
+pub type BuildScores = fn(&Scores) -> Option<Arc<dyn Objective>>;
+
+/// SteFFLe's own scores, the model's outputs.
+pub fn outputs(scores: &Scores) -> Option<Arc<dyn Objective>> {
+    let Scores { name, notion, classes, labels, sharpness } = scores;
+    let own = SteffleObjective {
+        notion: *notion,
+        classes: *classes,
+        labels: *labels,
+        sharpness: *sharpness,
+    };
+    (name == Scores::OUTPUTS).then(|| Arc::new(own) as Arc<dyn Objective>)
+}
+
+/// One party of a run: a records division, an attributes division, or a silo with both.
+pub struct Node {
+    holding: Box<dyn Holding>,
+    scores: BuildScores,
+    /// Keeps the budget; a store that was opened has it.
+    ledger: Option<Box<dyn Ledger>>,
+    /// Its number in the run; all, before it has one.
+    me: NodeId,
+    run: Option<RunId>,
+    party: Option<Party>,
+    /// The last request and its answer, to be said again.
+    last: Option<Said>,
+}
+
+struct Said {
+    sequence: u64,
+    request: Vec<u8>,
+    answer: Answer,
+}
+
+impl Node {
+    /// A node that holds these data, and keeps the budget of its attributes in memory.
+    pub fn new(holding: impl Holding + 'static) -> Self {
+        Self {
+            holding: Box::new(holding),
+            scores: outputs,
+            ledger: None,
+            me: NodeId::ALL,
+            run: None,
+            party: None,
+            last: None,
+        }
+    }
+
+    /// The same with scores of the host's own.
+    #[must_use]
+    pub fn scoring(mut self, scores: BuildScores) -> Self {
+        self.scores = scores;
+        self
+    }
+
+    /// The same with this ledger.
+    #[must_use]
+    pub fn keeping(mut self, ledger: Box<dyn Ledger>) -> Self {
+        self.ledger = Some(ledger);
+        self
+    }
+
+    /// Answers a request, or takes a letter in. There is always a reply to a request: where it is no
+    /// answer, it is a [`Refused`].
+    pub fn handle(&mut self, message: &[u8]) -> Answer {
+        let (envelope, reader) = match parse(message) {
+            Ok(parsed) => parsed,
+            Err(error) => return self.refuse(&unreadable(), &error.into()),
+        };
+        if envelope.part == Part::Letter {
+            if let Some(party) = &mut self.party {
+                party.receive(&envelope, message);
+            }
+            return Answer::default();
+        }
+        if let Some(said) = self.said(&envelope, message) {
+            return said;
+        }
+        match self.answer(&envelope, payload(message), reader) {
+            Err(refused) => self.refuse(&envelope, &refused),
+            Ok(answer) => {
+                let (sequence, request) = (envelope.sequence, message.to_vec());
+                self.last = Some(Said { sequence, request, answer: answer.clone() });
+                answer
+            }
+        }
+    }
+
+    /// How many records a request is about, so that whoever carries it knows what is worth a
+    /// thread.
+    pub fn weight(&self, message: &[u8]) -> usize {
+        self.party.as_ref().map_or(0, |party| party.weight(message))
+    }
+
+    /// What it holds of records, once it has joined; for methods that have them in one place.
+    pub fn records(&self) -> Option<&crate::division::records::RecordsDivision> {
+        self.party.as_ref()?.held_records()
+    }
+
+    /// What was said to the same request before; a refusal where its trip is over.
+    fn said(&self, envelope: &Envelope, message: &[u8]) -> Option<Answer> {
+        let said = self.last.as_ref().filter(|_| self.run == Some(envelope.run))?;
+        if envelope.sequence > said.sequence {
+            return None;
+        }
+        if said.request == message {
+            return Some(said.answer.clone());
+        }
+        let Envelope { sequence, .. } = envelope;
+        let last = said.sequence;
+        let text = if *sequence == last {
+            format!("trip {sequence} was another request: one number is one request")
+        } else {
+            format!("trip {sequence} is over: the last one was {last}")
+        };
+        Some(self.refuse(envelope, &Refused::state(text)))
+    }
+
+    fn answer(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        reader: Reader<'_>,
+    ) -> Result<Answer, Refused> {
+        if envelope.part != Part::Request || envelope.from != NodeId::SERVER {
+            return Err(Refused::state(format!("no request: {envelope}")));
+        }
+        if envelope.kind == Kind::Describe {
+            let Describe = decode(reader)?;
+            if envelope.to == NodeId::ALL {
+                return Err(Refused::state("a node is described by its own number"));
+            }
+            self.leave();
+            (self.run, self.me) = (Some(envelope.run), envelope.to);
+            return Ok(envelope.answered(self.me, &self.holding.describe()));
+        }
+        if self.run != Some(envelope.run) {
+            return Err(Refused::state("a message of another run: a run begins by describing"));
+        }
+        if envelope.kind == Kind::Join {
+            if self.party.is_some() {
+                return Err(Refused::state("this node has joined the run already"));
+            }
+            let join: Join = decode(reader)?;
+            let held = self.holding.take(&join.schema, &envelope.schema)?;
+            let (party, answer) = Party::join(envelope, join, held, self.scores, &mut self.ledger)?;
+            self.party = Some(party);
+            return Ok(answer);
+        }
+        let Some(party) = &mut self.party else {
+            return Err(Refused::state(format!("{:?} before this node has joined", envelope.kind)));
+        };
+        party.expects(envelope)?;
+        party.answer(envelope, payload, reader)
+    }
+
+    /// Ends what is left of a run before. The budget goes on.
+    fn leave(&mut self) {
+        if let Some(ledger) = self.party.take().and_then(Party::leave) {
+            self.ledger = Some(ledger);
+        }
+        self.last = None;
+    }
+
+    fn refuse(&self, envelope: &Envelope, refused: &Refused) -> Answer {
+        let envelope =
+            Envelope { from: self.me, to: envelope.from, part: Part::Refusal, ..*envelope };
+        Answer { reply: seal(&envelope, refused), letters: Vec::new() }
+    }
+}
+
+/// What a refusal of bytes that are no message stands on.
+fn unreadable() -> Envelope {
+    Envelope {
+        run: RunId([0; 16]),
+        schema: SchemaHash([0; 32]),
+        from: NodeId::SERVER,
+        to: NodeId::ALL,
+        sequence: 0,
+        round: 0,
+        kind: Kind::Unknown,
+        part: Part::Request,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Releasing once: what a store sends, and what the records make of it.
+
+use steffle_model::decode::{ClassSums, Moments};
+use steffle_model::linear::Features;
+use steffle_privacy::Epsilon;
+use steffle_wire::{
+    Agreed, Answer, Classes, Done, Envelope, FeatureRows, FeatureSums, Kind, NoSums, Pool,
+    PooledSums, Refused, Release, TakeIn,
+};
+
+use super::party::Party;
+use crate::division::Who;
+use crate::division::attributes::{
+    Asking, AttributesDivision, ClassRelease, FeatureMessage, RandomisedResponse, Released, Request,
+};
+use crate::division::records::{Imputed, RecordsDivision};
+use crate::noise::NodeNoise;
+use crate::one_shot::decode::{decode, straight_memberships};
+use crate::one_shot::{Capped, OneShotError, fits, mean_gram, rare_column};
+
+/// What a silo keeps of a release about its records.
+#[derive(Default)]
+pub(super) struct Once {
+    /// The Gram matrix and cap that all silos agreed on, where they did.
+    pub(super) agreed: Option<Agreed>,
+    /// What was released about its records, completed by what is public.
+    pub(super) message: Option<ClassSums>,
+}
+
+impl Party {
+    /// The one release of a run.
+    pub(super) fn release(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        release: Release,
+    ) -> Result<Answer, Refused> {
+        match release {
+            Release::Classes { epsilon } => self.release_classes(envelope, payload, epsilon),
+            Release::Features { agreed } => self.release_features(envelope, payload, agreed),
+        }
+    }
+
+    fn release_classes(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        epsilon: Option<f64>,
+    ) -> Result<Answer, Refused> {
+        let how = self.class_release(epsilon)?;
+        let request = self.request(0, &[payload]);
+        let mut source = self.source(0)?;
+        if self.holds_attributes_alone() {
+            let released = self.attributes()?.release_classes(how, request, &mut source)?;
+            return Ok(self.answer_with(envelope, &NoSums, Some(&released)));
+        }
+        let classes = self.classes();
+        let Some((records, attributes)) = self.both() else {
+            return Err(Refused::state("this node has no attributes"));
+        };
+        let released = attributes.release_classes(how, request, &mut source)?.read()?;
+        impute_classes(records, classes, &[released], how)?;
+        Ok(self.answer_with(envelope, &NoSums, None::<&Done>))
+    }
+
+    fn release_features(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        agreed: Option<Agreed>,
+    ) -> Result<Answer, Refused> {
+        let mut source = self.source(0)?;
+        if self.holds_attributes_alone() {
+            let silos = self.silos();
+            let (rows, said) = self.letters().take::<FeatureRows>(Kind::Release, 0, silos)?;
+            let parts: Vec<&[u8]> = said.iter().map(Vec::as_slice).collect();
+            let request = self.request(0, &parts);
+            let released = answer_features(self.attributes()?, &rows, request, &mut source)?;
+            return Ok(self.answer_with(envelope, &released, None::<&Done>));
+        }
+        let request = self.request(0, &[payload]);
+        let classes = self.classes();
+        let Some((records, attributes)) = self.both() else {
+            let rows = feature_rows(self.records()?, agreed.as_ref());
+            self.once = Once { agreed, message: None };
+            return Ok(self.answer_with(envelope, &NoSums, Some(&rows)));
+        };
+        // A silo's features, matrix and cap are its own, or agreed on.
+        let capped = capped(records, agreed.as_ref())?;
+        let positions: Vec<u32> = (0..records.records().len() as u32).collect();
+        let asking = (&capped, Who::Positions(&positions));
+        let released = attributes.release_features(&[asking], request, &mut source)?.read()?;
+        let [sums] = &released.silos[..] else {
+            return Err(Refused::state("a release about one silo has sums of others"));
+        };
+        let message = capped.completed(sums, classes);
+        if agreed.is_none() {
+            let memberships = decode(&capped, &message)?.memberships;
+            impute(records, classes, memberships)?;
+        }
+        self.once = Once { agreed, message: Some(message) };
+        Ok(self.answer_with(envelope, &NoSums, None::<&Done>))
+    }
+
+    /// What silos add up when they pool.
+    pub(super) fn pool(&mut self, pool: Pool) -> Result<PooledSums, Refused> {
+        let classes = self.classes();
+        match pool {
+            Pool::Gram { secure_aggregation } => {
+                let features = features(self.records()?)?;
+                if !secure_aggregation && let Some(rare) = rare_column(&features) {
+                    return Err(rare.into());
+                }
+                let count = features.count() as f64;
+                let mut gram = mean_gram(&features);
+                gram.scale(count);
+                Ok(PooledSums { numbers: vec![count], vectors: vec![], matrix: gram })
+            }
+            Pool::Cap { gram } => {
+                let division = self.records()?;
+                let features = features(division)?;
+                let (count, units) = (features.count() as f64, division.records().units());
+                let capped = Capped::with_gram(features, gram, units, |own| own)?;
+                Ok(PooledSums::of(vec![count, count * capped.cap()]))
+            }
+            Pool::Moments { sums } => {
+                let agreed = self.agreed()?;
+                let own = self.once.message.take();
+                let capped = capped(self.records()?, Some(&agreed))?;
+                let message = match (sums, own) {
+                    (Some(sums), _) => self::completed(&capped, &sums, classes)?,
+                    (None, Some(message)) => message,
+                    (None, None) => return Err(Refused::state("nothing was released")),
+                };
+                let Moments { records, total, gram, .. } = capped.moments();
+                let vectors = [vec![total], message.sums.clone()].concat();
+                let numbers = vec![records, message.variance];
+                self.once.message = Some(message);
+                Ok(PooledSums { numbers, vectors, matrix: gram })
+            }
+        }
+    }
+
+    /// What was released comes back to the records that it is about.
+    pub(super) fn take_in(&mut self, taken: TakeIn) -> Result<Done, Refused> {
+        let classes = self.classes();
+        match taken {
+            TakeIn::Classes { epsilon } => {
+                let how = self.class_release(epsilon)?;
+                let holders = self.holders();
+                let (released, _) = self.letters().take::<Classes>(Kind::Release, 0, holders)?;
+                impute_classes(self.records()?, classes, &released, how)?;
+            }
+            TakeIn::Sums(sums) => {
+                let records = self.records()?;
+                let capped = capped(records, None)?;
+                let message = self::completed(&capped, &sums, classes)?;
+                let memberships = decode(&capped, &message)?.memberships;
+                impute(records, classes, memberships)?;
+                self.once = Once { agreed: None, message: Some(message) };
+            }
+            TakeIn::Rule(rule) => {
+                let agreed = self.agreed()?;
+                let records = self.records()?;
+                let capped = capped(records, Some(&agreed))?;
+                let (size, modelled) =
+                    (capped.features().size(), if classes == 2 { 1 } else { classes });
+                let fits = rule.intercepts.len() == modelled
+                    && rule.weights.len() == modelled
+                    && rule.weights.iter().all(|weights| weights.len() == size);
+                if !fits {
+                    return Err(Refused::state("a rule that does not fit the features"));
+                }
+                let memberships = straight_memberships(&capped, &rule);
+                impute(records, classes, memberships)?;
+            }
+        }
+        Ok(Done)
+    }
+
+    fn agreed(&self) -> Result<Agreed, Refused> {
+        let missing = || Refused::state("no matrix was agreed on");
+        self.once.agreed.clone().ok_or_else(missing)
+    }
+
+    fn class_release(&self, epsilon: Option<f64>) -> Result<ClassRelease, Refused> {
+        let Some(epsilon) = epsilon else { return Ok(ClassRelease::Revealed) };
+        let response = RandomisedResponse::new(Epsilon::try_from(epsilon)?, self.classes());
+        let refuse = |error| Refused::new("steffle::node::response", error);
+        Ok(ClassRelease::Randomised(response.map_err(refuse)?))
+    }
+}
+
+/// A message about a silo, completed; refuses one of another size.
+fn completed(
+    capped: &Capped<'_>,
+    sums: &FeatureSums,
+    classes: usize,
+) -> Result<ClassSums, Refused> {
+    let (size, sent) = (capped.features().size(), if classes == 2 { 1 } else { classes });
+    if sums.sums.len() != sent || sums.sums.iter().any(|sum| sum.len() != size) {
+        return Err(Refused::state("sums that do not fit the features"));
+    }
+    Ok(capped.completed(sums, classes))
+}
+
+fn impute(
+    records: &mut RecordsDivision,
+    classes: usize,
+    memberships: Vec<f64>,
+) -> Result<(), Refused> {
+    Ok(Imputed::new(classes, memberships).and_then(|imputed| records.set_imputed(imputed))?)
+}
+
+fn impute_classes(
+    records: &mut RecordsDivision,
+    classes: usize,
+    released: &[Classes],
+    how: ClassRelease,
+) -> Result<(), Refused> {
+    let imputed = Imputed::from_classes(records.records().ids(), classes, released, how);
+    Ok(imputed.and_then(|imputed| records.set_imputed(imputed))?)
+}
+
+/// The features of a silo's records; refuses a notion without cells.
+fn features(division: &RecordsDivision) -> Result<Features<'_>, OneShotError> {
+    let cells = division.objective().cells();
+    if cells == 0 {
+        return Err(OneShotError::NoCell);
+    }
+    let features = Features::by_cell(division.records().rows(), division.cells(), cells);
+    fits(&features).map(|()| features)
+}
+
+/// Its features, capped by its own matrix or the agreed one.
+pub(super) fn capped<'a>(
+    division: &'a RecordsDivision,
+    agreed: Option<&Agreed>,
+) -> Result<Capped<'a>, OneShotError> {
+    let features = features(division)?;
+    cap(features, division.records().units(), agreed)
+}
+
+fn cap<'a>(
+    features: Features<'a>,
+    units: Option<&[u32]>,
+    agreed: Option<&Agreed>,
+) -> Result<Capped<'a>, OneShotError> {
+    match agreed {
+        None => Capped::new(features, units),
+        Some(Agreed { gram, cap }) => Capped::with_gram(features, gram.clone(), units, |_| *cap),
+    }
+}
+
+fn feature_rows(division: &RecordsDivision, agreed: Option<&Agreed>) -> FeatureRows {
+    let records = division.records();
+    FeatureRows {
+        ids: records.ids().to_vec(),
+        rows: records.rows().clone(),
+        cells: division.objective().cells() as u16,
+        cell_of: division.cells().to_vec(),
+        agreed: agreed.cloned(),
+    }
+}
+
+/// What an attributes holder does with the rows of all records silos: it caps them as their silo
+/// does and answers each, whether it holds all, one or none of the records.
+fn answer_features(
+    holder: &mut AttributesDivision,
+    rows: &[FeatureRows],
+    request: Request,
+    noise: &mut NodeNoise,
+) -> Result<Released<FeatureMessage>, Refused> {
+    let capped = rows
+        .iter()
+        .map(|silo| {
+            let features = Features::by_cell(&silo.rows, &silo.cell_of, usize::from(silo.cells));
+            let units = holder.units_of(&silo.ids)?;
+            Ok(cap(features, units.as_deref(), silo.agreed.as_ref())?)
+        })
+        .collect::<Result<Vec<_>, Refused>>()?;
+    let silos: Vec<Asking<'_>> =
+        capped.iter().zip(rows).map(|(capped, rows)| (capped, Who::Ids(&rows.ids, 0))).collect();
+    Ok(holder.release_features(&silos, request, noise)?)
+}

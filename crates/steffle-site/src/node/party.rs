@@ -1,0 +1,360 @@
+//! A node that has joined a run: what it holds, what it was offered, what it answers.
+
+use steffle_privacy::ledger::{Claim, Ledger};
+use steffle_wire::{
+    Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, Form, Handover,
+    ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader, Refused,
+    Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
+};
+
+use super::letters::Letters;
+use super::once::Once;
+use crate::division::Silo;
+use crate::division::attributes::{AttributesDivision, Request};
+use crate::division::records::{RecordsDivision, RowCap};
+use crate::noise::NodeNoise;
+use crate::record::Attributes;
+
+/// The divisions of a node.
+pub(super) enum Divisions {
+    /// Both, under one roof.
+    Both(Box<Silo>),
+    /// Features and labels.
+    Records(Box<RecordsDivision>),
+    /// Classes, before the list of units is complete.
+    Sealed(Attributes),
+    /// Classes of a list of units.
+    Attributes(Box<AttributesDivision>),
+    /// In between.
+    Moving,
+}
+
+/// A node in a run.
+pub(super) struct Party {
+    pub(super) me: NodeId,
+    pub(super) run: RunId,
+    pub(super) schema: SchemaHash,
+    pub(super) join: Join,
+    pub(super) divisions: Divisions,
+    /// For a store that waits for its list of units.
+    pub(super) ledger: Option<Box<dyn Ledger>>,
+    pub(super) letters: Letters,
+    pub(super) opening: Option<Opening>,
+    /// Rounds up to this one are over.
+    pub(super) round: Option<u32>,
+    /// What was released once, and what follows from it.
+    pub(super) once: Once,
+}
+
+impl Party {
+    /// Refuses a request that is not for this node and run.
+    pub(super) fn expects(&self, envelope: &Envelope) -> Result<(), Refused> {
+        let to = if envelope.to == NodeId::ALL { NodeId::ALL } else { self.me };
+        let Self { run, schema, .. } = *self;
+        Ok(envelope.matches(&Envelope { to, run, schema, ..*envelope })?)
+    }
+
+    /// Takes in a letter of another site of this run.
+    pub(super) fn receive(&mut self, envelope: &Envelope, letter: &[u8]) {
+        let sender = (1..=self.join.silos + self.join.holders).contains(&envelope.from.0);
+        let mine = envelope.to == NodeId::ALL && envelope.from != self.me;
+        let ours = envelope.run == self.run && envelope.schema == self.schema;
+        if sender && mine && ours {
+            self.letters.keep(envelope, letter);
+        }
+    }
+
+    /// How many records a request is about.
+    pub(super) fn weight(&self, message: &[u8]) -> usize {
+        let all = match &self.divisions {
+            Divisions::Both(silo) => silo.records_held().records().len(),
+            Divisions::Records(records) => records.records().len(),
+            Divisions::Attributes(division) => return division.len(),
+            _ => return 0,
+        };
+        // Rounds say first what they are about.
+        match Batch::decode(&mut Reader::new(payload(message))) {
+            Ok(Batch::Mini(size)) if kind(message) == Some(Kind::Round) => all.min(size as usize),
+            Ok(Batch::Block(count)) if kind(message) == Some(Kind::Round) => {
+                all / (count as usize).max(1)
+            }
+            _ => all,
+        }
+    }
+
+    pub(super) fn held_records(&self) -> Option<&RecordsDivision> {
+        match &self.divisions {
+            Divisions::Both(silo) => Some(silo.records_held()),
+            Divisions::Records(records) => Some(records),
+            _ => None,
+        }
+    }
+
+    /// Answers a request of this run.
+    pub(super) fn answer(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        reader: Reader<'_>,
+    ) -> Result<Answer, Refused> {
+        match envelope.kind {
+            Kind::Open => {
+                let done = self.open(decode(reader)?)?;
+                Ok(self.answer_with(envelope, &done, None::<&Done>))
+            }
+            Kind::Close => {
+                let Close = decode(reader)?;
+                let closed = self.close()?;
+                Ok(self.answer_with(envelope, &closed, None::<&Done>))
+            }
+            Kind::Loss => {
+                let Loss { theta } = decode(reader)?;
+                let sums = self.records()?.answer(&loss_question(theta), 0)?;
+                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+            }
+            Kind::Imputed => {
+                let question: ImputedQuestion = decode(reader)?;
+                let sums = self.records()?.answer_imputed(&question)?;
+                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+            }
+            Kind::Round => self.round(envelope, payload, decode(reader)?),
+            Kind::Release => self.release(envelope, payload, decode(reader)?),
+            Kind::Pool => {
+                let sums = self.pool(decode(reader)?)?;
+                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+            }
+            Kind::TakeIn => {
+                let done = self.take_in(decode(reader)?)?;
+                Ok(self.answer_with(envelope, &done, None::<&Done>))
+            }
+            Kind::Gap => {
+                let sums = self.gap(&decode(reader)?)?;
+                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+            }
+            Kind::Unknown | Kind::Describe | Kind::Join => {
+                Err(Refused::state(format!("{:?} in the middle of a run", envelope.kind)))
+            }
+        }
+    }
+
+    /// A reply and, where there is one, a letter to everybody on the other side: from silos to
+    /// holders, from holders to silos.
+    pub(super) fn answer_with(
+        &mut self,
+        envelope: &Envelope,
+        reply: &impl Encode,
+        letter: Option<&impl Encode>,
+    ) -> Answer {
+        let mut answer = envelope.answered(self.me, reply);
+        if let Some(letter) = letter {
+            let sealed =
+                Envelope { from: self.me, to: NodeId::ALL, part: Part::Letter, ..*envelope };
+            let holds = matches!(self.divisions, Divisions::Attributes(_) | Divisions::Sealed(_));
+            let to = if holds { self.silos().collect() } else { self.holders().collect() };
+            answer.letters.push(Letter { to, bytes: seal(&sealed, letter) });
+        }
+        answer
+    }
+
+    fn open(&mut self, opening: Opening) -> Result<Done, Refused> {
+        let offer = opening.offer.clone().check()?;
+        self.list_units()?;
+        if let Divisions::Both(_) | Divisions::Records(_) = self.divisions {
+            self.records()?.unprotect();
+        }
+        let units = match &self.divisions {
+            Divisions::Both(silo) => Some(silo.records_held().records().unit_count()),
+            _ => None,
+        };
+        if !matches!(self.divisions, Divisions::Records(_)) {
+            let (terms, accounts) = opening.terms_for(units);
+            self.attributes()?.open(&offer, terms, accounts)?;
+        }
+        (self.opening, self.round) = (Some(opening), None);
+        Ok(Done)
+    }
+
+    fn close(&mut self) -> Result<Closed, Refused> {
+        self.opening = None;
+        if matches!(self.divisions, Divisions::Records(_)) {
+            return Ok(Closed::default());
+        }
+        let store = self.attributes()?;
+        let (receipts, spent) = (store.receipts(), store.spent().map(|mu| mu.value()));
+        store.close()?;
+        Ok(Closed { receipts, spent })
+    }
+
+    fn round(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        asked: Round,
+    ) -> Result<Answer, Refused> {
+        let round = envelope.round;
+        if self.round.is_some_and(|last| round <= last) {
+            return Err(Refused::state(format!("round {round} is over")));
+        }
+        let Round { question, noise } = asked;
+        self.set_terms(noise)?;
+        if round == 0 {
+            self.protect(&question.theta)?;
+        }
+        let mut source = self.source(round)?;
+        let answer = match &self.divisions {
+            Divisions::Both(_) => {
+                let request = self.request(round, &[payload]);
+                let Divisions::Both(silo) = &mut self.divisions else { return Err(nothing()) };
+                let (public, private) = silo.answer(&question, round, request, &mut source)?;
+                let sums = RoundSums { public: Some(&public), private: Some(&private) };
+                self.answer_with(envelope, &sums, None::<&Done>)
+            }
+            Divisions::Records(_) => {
+                let (public, handover) = self.records()?.answer_and_hand_over(&question, round)?;
+                let sums = RoundSums { public: Some(&public), private: None::<&Done> };
+                self.answer_with(envelope, &sums, Some(&handover))
+            }
+            _ => {
+                let silos = self.silos();
+                let (handovers, said) = self.letters.take::<Handover>(Kind::Round, round, silos)?;
+                let parts: Vec<&[u8]> =
+                    [payload].into_iter().chain(said.iter().map(Vec::as_slice)).collect();
+                let request = self.request(round, &parts);
+                let released =
+                    self.attributes()?.answer(&question, &handovers, request, &mut source)?;
+                let sums = RoundSums { public: None, private: Some(&released) };
+                self.answer_with(envelope, &sums, None::<&Done>)
+            }
+        };
+        self.round = Some(round);
+        Ok(answer)
+    }
+
+    /// The paper's noise, which the server names: a store whose run claims something refuses it.
+    fn set_terms(&mut self, noise: Option<steffle_wire::NoiseScale>) -> Result<(), Refused> {
+        if matches!(self.divisions, Divisions::Records(_)) {
+            return Ok(());
+        }
+        let store = self.attributes()?;
+        match noise {
+            Some(noise) => store.change_terms(Terms::OfMean(noise))?,
+            None if matches!(store.terms(), Terms::OfMean(_)) => store.change_terms(Terms::Open)?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Row caps and the noise's shape, for a run that starts at `theta`.
+    fn protect(&mut self, theta: &[f64]) -> Result<(), Refused> {
+        let Some(&Opening { cap: Some(cap), shaped, .. }) = self.opening.as_ref() else {
+            return Ok(());
+        };
+        // A shape is made of the rows of a silo; where attributes are held elsewhere it would tell
+        // whose rows a holder has.
+        let shaped = shaped && matches!(self.divisions, Divisions::Both(_));
+        if matches!(self.divisions, Divisions::Attributes(_)) {
+            return Ok(());
+        }
+        let cap = RowCap::quantile(cap)
+            .ok_or_else(|| Refused::new("steffle::node::cap", format!("a row cap of {cap}")))?;
+        let division = self.records()?;
+        if theta.len() != division.model().parameters() {
+            // The question itself is refused, with its own words.
+            return Ok(());
+        }
+        Ok(division.protect(theta, cap, shaped)?)
+    }
+
+    /// The records division; refuses where there is none.
+    pub(super) fn records(&mut self) -> Result<&mut RecordsDivision, Refused> {
+        match &mut self.divisions {
+            Divisions::Both(silo) => Ok(silo.records()),
+            Divisions::Records(records) => Ok(records),
+            _ => Err(Refused::state("this node has no records")),
+        }
+    }
+
+    /// The attributes division; refuses where there is none.
+    pub(super) fn attributes(&mut self) -> Result<&mut AttributesDivision, Refused> {
+        match &mut self.divisions {
+            Divisions::Both(silo) => Ok(silo.attributes()),
+            Divisions::Attributes(division) => Ok(division),
+            Divisions::Sealed(_) => Err(Refused::state("no run is open here")),
+            _ => Err(Refused::state("this node has no attributes")),
+        }
+    }
+
+    /// Both divisions; `None` where they are not under one roof.
+    pub(super) fn both(&mut self) -> Option<(&mut RecordsDivision, &mut AttributesDivision)> {
+        match &mut self.divisions {
+            Divisions::Both(silo) => Some(silo.divisions()),
+            _ => None,
+        }
+    }
+
+    /// Whether it has attributes and no records.
+    pub(super) fn holds_attributes_alone(&self) -> bool {
+        matches!(self.divisions, Divisions::Sealed(_) | Divisions::Attributes(_))
+    }
+
+    /// What came from other sites.
+    pub(super) fn letters(&mut self) -> &mut Letters {
+        &mut self.letters
+    }
+
+    /// Sensitive classes, k.
+    pub(super) fn classes(&self) -> usize {
+        self.join.scores.classes
+    }
+
+    /// Nodes with records.
+    pub(super) fn silos(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.join.silos as usize).map(NodeId::at)
+    }
+
+    /// Nodes with attributes alone.
+    pub(super) fn holders(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let silos = self.join.silos as usize;
+        (silos..silos.saturating_add(self.join.holders as usize)).map(NodeId::at)
+    }
+
+    /// The noise of a round.
+    pub(super) fn source(&self, round: u32) -> Result<NodeNoise, Refused> {
+        let Join { noise, seed, .. } = self.join;
+        let source = NodeNoise::new(noise, seed, u64::from(self.me.0), u64::from(round));
+        source.ok_or_else(|| {
+            let text = "the operating system gives no random numbers, so there is no secret noise";
+            Refused::new("steffle::node::entropy", text)
+        })
+    }
+
+    /// The name of a request: what it says and its round, not when or in which run. Where nothing is
+    /// claimed nobody keeps replies, and a hash would take longer than a small round.
+    pub(super) fn request(&self, round: u32, parts: &[&[u8]]) -> Request {
+        let claims = |opening: &Opening| opening.offer.claim != Claim::Nothing;
+        if !self.opening.as_ref().is_some_and(claims) {
+            return Request::default();
+        }
+        // What the payload means: columns, cells, layers and scores.
+        let mut meaning = Writer::default();
+        meaning.text(&self.join.model);
+        self.join.scores.encode(&mut meaning);
+        let meaning = meaning.finish();
+        let agreed = [&self.schema.0[..], &meaning[..]];
+        Request::new(round, &agreed.into_iter().chain(parts.iter().copied()).collect::<Vec<_>>())
+    }
+}
+
+fn kind(message: &[u8]) -> Option<Kind> {
+    steffle_wire::parse(message).ok().map(|(envelope, _)| envelope.kind)
+}
+
+pub(super) fn nothing() -> Refused {
+    Refused::state("this node holds nothing")
+}
+
+/// Loss and gradient are the public half of a question without cells.
+fn loss_question(theta: Vec<f64>) -> Question {
+    let cells: Vec<CellQuestion> = Vec::new();
+    Question { theta, cells, form: Form::Centred, batch: Batch::All, loss: true }
+}

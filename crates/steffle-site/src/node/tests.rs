@@ -1,0 +1,373 @@
+//! A node refuses by name what it does not expect, and no message ends it.
+
+use rand::Rng;
+use steffle_model::fairness::Notion;
+use steffle_model::model::ModelKind;
+use steffle_model::randomness::{Purpose, stream};
+use steffle_privacy::ledger::{Claim, MemoryLedger, Offer};
+use steffle_server::federation::{Agreement, Federation, Pooling, RunKind};
+use steffle_server::train::OneShotTerms;
+use steffle_wire::{
+    Batch, CodecError, Done, Encode, Form, Loss, Lost, Opening, Question, Transport, open,
+};
+
+use super::*;
+use crate::division::attributes::ClassRelease;
+use crate::noise::NoiseKind;
+use crate::record::{Attributes, Layout, Records, Rows, Sensitive};
+
+const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
+
+fn records(ids: std::ops::Range<u64>) -> Records {
+    let numeric = ids.clone().flat_map(|id| [(id % 7) as f32 - 3.0, (id % 3) as f32 - 1.0]);
+    let rows = Rows::new(LAYOUT, ids.clone().count(), numeric.collect(), Vec::new()).unwrap();
+    let labels = ids.clone().map(|id| u16::from(id % 7 + id % 2 > 4)).collect();
+    Records::new(ids.collect(), rows, labels, None, 2).unwrap()
+}
+
+fn attributes(ids: std::ops::Range<u64>) -> Attributes {
+    let classes = ids.clone().map(|id| (id % 2) as u16).collect();
+    Attributes::new(ids.collect(), Sensitive::new(classes), 2).unwrap()
+}
+
+fn agreement() -> Agreement {
+    Agreement {
+        run: RunId([1; 16]),
+        schema: SchemaHash([2; 32]),
+        columns: Vec::new(),
+        layout: LAYOUT,
+        model: ModelKind::Logistic,
+        scores: Scores {
+            name: Scores::OUTPUTS.to_owned(),
+            notion: Notion::DemographicParity,
+            classes: 2,
+            labels: 2,
+            sharpness: 1.0,
+        },
+        seed: 5,
+        noise: NoiseKind::Simulation,
+        kind: RunKind::default(),
+    }
+}
+
+fn house() -> Vec<Node> {
+    let node =
+        |ids: std::ops::Range<u64>| Encoded::new(Some(records(ids.clone())), Some(attributes(ids)));
+    vec![Node::new(node(0..30)), Node::new(node(30..60))]
+}
+
+fn apart() -> Vec<Node> {
+    vec![
+        Node::new(Encoded::new(Some(records(0..30)), None)),
+        Node::new(Encoded::new(Some(records(30..60)), None)),
+        Node::new(Encoded::new(None, Some(attributes(0..40)))),
+        Node::new(Encoded::new(None, Some(attributes(40..60)))),
+    ]
+}
+
+/// A transport that keeps every message, in the order in which nodes got them.
+struct Tapped {
+    inner: InProcess,
+    seen: Vec<(NodeId, Vec<u8>)>,
+}
+
+impl Transport for Tapped {
+    fn nodes(&self) -> usize {
+        self.inner.nodes().len()
+    }
+
+    fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
+        self.seen.extend(requests.iter().map(|(node, bytes)| (*node, bytes.to_vec())));
+        self.inner.exchange(requests)
+    }
+}
+
+fn question(theta: f64, batch: Batch) -> Question {
+    let zero = steffle_wire::CellQuestion {
+        combinations: vec![0.5, 0.25, -0.5, 1.0],
+        quadratic: vec![0.0; 2],
+    };
+    Question { theta: vec![theta; 3], cells: vec![zero], form: Form::Centred, batch, loss: true }
+}
+
+/// Every kind of request, as runs send them.
+fn recorded(nodes: fn() -> Vec<Node>) -> Vec<(NodeId, Vec<u8>)> {
+    let mut seen = Vec::new();
+    let mut with = |work: &dyn Fn(&mut Federation<Tapped>)| {
+        let tapped = Tapped { inner: InProcess::new(nodes()), seen: Vec::new() };
+        let mut federation = Federation::join(tapped, agreement()).unwrap();
+        work(&mut federation);
+        seen.extend(federation.transport().seen.iter().cloned());
+    };
+    let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
+    for pooling in [Pooling::Local, Pooling::Pooled { secure_aggregation: true }] {
+        with(&|federation| {
+            let release = federation.release_once(pooling, Some(&terms)).unwrap();
+            federation.estimate_gap_after(&release, &[0.0; 3], &[0.5; 3]).unwrap();
+        });
+    }
+    with(&|federation| {
+        federation.loss(&[0.1; 3]).unwrap();
+        federation.impute(ClassRelease::Revealed).unwrap();
+        let imputed = steffle_wire::ImputedQuestion { theta: vec![0.1; 3], cells: Vec::new() };
+        federation.ask_imputed(&imputed).unwrap();
+    });
+    with(&|federation| {
+        let offer = federation.offer(Claim::Gaussian, 1.0, 1e-6, 4).unwrap();
+        let share = steffle_wire::Share { round: 0.002, table: 0.15 };
+        let terms = steffle_wire::Terms::Exact(share);
+        let open =
+            |offer: Offer| Opening { terms, cap: Some(0.5), shaped: true, ..Opening::plain(offer) };
+        federation.open(offer, open).unwrap();
+        for round in 0..3 {
+            federation.round(round, &question(0.1 * f64::from(round), Batch::All)).unwrap();
+        }
+        federation.close().unwrap();
+    });
+    seen
+}
+
+fn refusal(answer: &Answer) -> Refused {
+    let (envelope, reader) = parse(&answer.reply).unwrap();
+    assert_eq!(envelope.part, Part::Refusal);
+    decode(reader).unwrap()
+}
+
+/// A node that has joined, and the envelope of its next request.
+fn joined() -> (Node, Envelope) {
+    let mut nodes = house();
+    let agreement = agreement();
+    let envelope = |sequence, kind| Envelope {
+        run: agreement.run,
+        schema: agreement.schema,
+        from: NodeId::SERVER,
+        to: NodeId::at(0),
+        sequence,
+        round: 0,
+        kind,
+        part: Part::Request,
+    };
+    let mut node = nodes.remove(0);
+    node.handle(&seal(&envelope(1, Kind::Describe), &Describe));
+    let join = Join {
+        schema: Vec::new(),
+        model: "logistic".to_owned(),
+        scores: agreement.scores,
+        seed: 5,
+        noise: NoiseKind::Simulation,
+        silos: 2,
+        holders: 0,
+    };
+    let answer = node.handle(&seal(&envelope(2, Kind::Join), &join));
+    let expected = Envelope {
+        from: NodeId::at(0),
+        to: NodeId::SERVER,
+        part: Part::Reply,
+        ..envelope(2, Kind::Join)
+    };
+    let Done = decode(open(&expected, &answer.reply).unwrap()).unwrap();
+    (node, envelope(3, Kind::Loss))
+}
+
+#[test]
+fn the_same_request_gets_the_same_bytes_and_another_one_is_refused() {
+    let (mut node, envelope) = joined();
+    let request = seal(&envelope, &Loss { theta: vec![0.1; 3] });
+    let first = node.handle(&request);
+    assert_eq!(parse(&first.reply).unwrap().0.part, Part::Reply);
+    assert_eq!(node.handle(&request), first);
+    let other = seal(&envelope, &Loss { theta: vec![0.2; 3] });
+    assert!(refusal(&node.handle(&other)).text.contains("trip 3 was another request"));
+    let late = seal(&Envelope { sequence: 2, ..envelope }, &Loss { theta: vec![0.1; 3] });
+    assert!(refusal(&node.handle(&late)).text.contains("trip 2 is over"));
+    // And what was said is still what is said.
+    assert_eq!(node.handle(&request), first);
+}
+
+#[test]
+fn what_is_meant_for_somebody_else_is_refused_by_name() {
+    let (mut node, envelope) = joined();
+    let mut refused = |change: &dyn Fn(&mut Envelope)| {
+        let mut changed = envelope;
+        change(&mut changed);
+        refusal(&node.handle(&seal(&changed, &Loss { theta: vec![0.1; 3] }))).text
+    };
+    assert!(refused(&|e| e.run = RunId([9; 16])).contains("another run"));
+    assert!(refused(&|e| e.to = NodeId(2)).contains("to node 2"));
+    assert!(refused(&|e| e.from = NodeId(2)).contains("no request"));
+    assert!(refused(&|e| e.schema = SchemaHash([9; 32])).contains("another schema"));
+    assert!(refused(&|e| e.part = Part::Reply).contains("no request"));
+    assert!(refused(&|e| e.kind = Kind::Join).contains("joined the run already"));
+    assert!(refused(&|e| e.kind = Kind::Round).contains("batch"));
+    let bytes = refusal(&node.handle(b"no message at all")).text;
+    assert!(bytes.contains("not a message") || bytes.contains("message"), "{bytes}");
+}
+
+#[test]
+fn what_comes_before_its_time_is_refused() {
+    let (mut node, envelope) = joined();
+    let round = |round: u32, sequence: u64| {
+        let envelope = Envelope { kind: Kind::Round, round, sequence, ..envelope };
+        let question = question(0.1, Batch::All);
+        seal(&envelope, &steffle_wire::Round { question, noise: None })
+    };
+    let closed = refusal(&node.handle(&round(1, 3)));
+    assert_eq!(closed.code, "steffle::ledger::closed");
+    let offer = Offer {
+        method: String::new(),
+        mode: String::new(),
+        notion: String::new(),
+        rounds: 0,
+        epsilon: 0.0,
+        delta: 0.0,
+        claim: Claim::Nothing,
+        noise: NoiseKind::Simulation,
+    };
+    let opening = Envelope { kind: Kind::Open, sequence: 4, ..envelope };
+    node.handle(&seal(&opening, &Opening::plain(offer)));
+    assert_eq!(parse(&node.handle(&round(1, 5)).reply).unwrap().0.part, Part::Reply);
+    assert!(refusal(&node.handle(&round(1, 6))).text.contains("round 1 is over"));
+    let mut nodes = apart();
+    let early = refusal(&nodes[2].handle(&round(1, 3)));
+    assert!(early.text.contains("another run"), "{early}");
+}
+
+/// A run that ended without a word leaves its spending behind: whoever describes the node again
+/// finds the same ledger.
+#[test]
+fn a_new_run_finds_the_budget_of_the_last_one() {
+    struct Twice;
+    impl Holding for Twice {
+        fn describe(&self) -> steffle_wire::Described {
+            Encoded::new(Some(records(0..30)), Some(attributes(0..30))).describe()
+        }
+        fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {
+            Ok(Taken { records: Some(records(0..30)), attributes: Some(attributes(0..30)) })
+        }
+    }
+    let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
+    let node = Node::new(Twice).keeping(Box::new(MemoryLedger::default()));
+    let nodes = InProcess::new(vec![node]);
+    let mut first = Federation::join(nodes, agreement()).unwrap();
+    first.release_once(Pooling::Local, Some(&terms)).unwrap();
+    let nodes = first.into_transport();
+    // Other noise, or the same question would get the same bytes at no cost.
+    let other = Agreement { run: RunId([7; 16]), model: ModelKind::Softmax, ..agreement() };
+    let mut second = Federation::join(nodes, other).unwrap();
+    let refused = second.release_once(Pooling::Local, Some(&terms)).unwrap_err().to_string();
+    assert!(refused.contains("spent"), "{refused}");
+}
+
+/// 100,000 frames, of which at least half reach the body of a request: no panic, and every one gets
+/// a reply that can be read.
+#[test]
+fn no_frame_ends_a_node() {
+    let mut random = stream(11, 0, Purpose::Split, 0);
+    let mut inside = 0_u32;
+    const FRAMES: u32 = 100_000;
+    for nodes in [house as fn() -> Vec<Node>, apart] {
+        let messages = recorded(nodes);
+        let mut alive = nodes();
+        let mut trips = vec![0_u64; alive.len()];
+        for _ in 0..FRAMES / 2 {
+            let (to, message) = &messages[random.next_u32() as usize % messages.len()];
+            let place = to.0 as usize - 1;
+            let (mut envelope, _) = parse(message).unwrap();
+            let mut body = payload(message).to_vec();
+            let damage = random.next_u32() % 4;
+            for _ in 0..damage {
+                mutate(&mut body, &mut random);
+            }
+            trips[place] += 1;
+            envelope.sequence = trips[place];
+            let mut bytes = seal(&envelope, &Raw(&body));
+            if random.next_u32() % 8 == 0 {
+                mutate(&mut bytes, &mut random);
+            } else {
+                inside += 1;
+            }
+            let answer = alive[place].handle(&bytes);
+            if !answer.reply.is_empty() {
+                parse(&answer.reply).unwrap();
+            }
+            for letter in answer.letters {
+                for to in letter.to {
+                    let mut bytes = letter.bytes.clone();
+                    if random.next_u32() % 2 == 0 {
+                        mutate(&mut bytes, &mut random);
+                    }
+                    // A damaged roster names nodes that are not there.
+                    if let Some(node) = alive.get_mut((to.0 as usize).wrapping_sub(1)) {
+                        node.handle(&bytes);
+                    }
+                }
+            }
+            // Sites come back, so that later frames find them in every state.
+            if random.next_u32() % 400 == 0 {
+                alive = nodes();
+                trips.fill(0);
+            }
+        }
+    }
+    assert!(inside > FRAMES / 2, "{inside}");
+}
+
+struct Raw<'a>(&'a [u8]);
+
+impl Encode for Raw<'_> {
+    fn encode(&self, writer: &mut steffle_wire::Writer) {
+        writer.raw(self.0);
+    }
+}
+
+/// A byte, a run of bytes or a number replaced, or the end cut off.
+fn mutate(bytes: &mut Vec<u8>, random: &mut impl Rng) {
+    if bytes.is_empty() {
+        bytes.push(random.next_u32() as u8);
+        return;
+    }
+    let at = random.next_u32() as usize % bytes.len();
+    match random.next_u32() % 5 {
+        0 => bytes[at] ^= 1 << (random.next_u32() % 8),
+        1 => bytes[at] = random.next_u32() as u8,
+        2 => {
+            let number = [f64::NAN, f64::INFINITY, 1e308, -1e308, 5e-324, -0.0, 1e12];
+            let number = number[random.next_u32() as usize % number.len()].to_le_bytes();
+            let end = (at + 8).min(bytes.len());
+            bytes[at..end].copy_from_slice(&number[..end - at]);
+        }
+        3 => {
+            let end = (at + 4).min(bytes.len());
+            bytes[at..end].fill(0xff);
+        }
+        _ => bytes.truncate(at),
+    }
+}
+
+#[test]
+fn requests_survive_the_trip() {
+    for (_, message) in recorded(house).iter().chain(&recorded(apart)) {
+        let (envelope, reader) = parse(message).unwrap();
+        let again = encode_again(&envelope, reader).unwrap();
+        assert_eq!(&again, message, "{envelope}");
+    }
+}
+
+/// What a request says, written once more.
+fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, CodecError> {
+    use steffle_wire::{Close, Gap, ImputedQuestion, Pool, Release, Round, TakeIn};
+    Ok(match envelope.kind {
+        Kind::Unknown => Vec::new(),
+        Kind::Describe => seal(envelope, &decode::<Describe>(reader)?),
+        Kind::Join => seal(envelope, &decode::<Join>(reader)?),
+        Kind::Open => seal(envelope, &decode::<Opening>(reader)?),
+        Kind::Loss => seal(envelope, &decode::<Loss>(reader)?),
+        Kind::Round => seal(envelope, &decode::<Round>(reader)?),
+        Kind::Release => seal(envelope, &decode::<Release>(reader)?),
+        Kind::Pool => seal(envelope, &decode::<Pool>(reader)?),
+        Kind::TakeIn => seal(envelope, &decode::<TakeIn>(reader)?),
+        Kind::Imputed => seal(envelope, &decode::<ImputedQuestion>(reader)?),
+        Kind::Gap => seal(envelope, &decode::<Gap>(reader)?),
+        Kind::Close => seal(envelope, &decode::<Close>(reader)?),
+    })
+}

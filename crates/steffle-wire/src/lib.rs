@@ -1,0 +1,50 @@
+//! Everything that crosses a boundary between organisations, as versioned bytes.
+//!
+//! A round has a records leg (the server's [`Question`] to the records divisions, their
+//! [`PublicSums`] back) and an attributes leg (the handover of model outputs, and the noisy
+//! [`PrivateSums`] back). Replies are sums, never means.
+
+mod classes;
+mod codec;
+mod envelope;
+mod features;
+mod gap;
+mod handover;
+mod imputed;
+mod join;
+mod opening;
+mod pooled;
+mod question;
+mod refused;
+mod release;
+mod request;
+mod response;
+mod round;
+mod sums;
+mod terms;
+mod transport;
+
+pub use classes::Classes;
+pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode};
+pub use envelope::{
+    Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
+};
+pub use features::{FeatureReply, FeatureRows, FeatureSums, NoSums};
+pub use gap::{Gap, GapCell, GapSums};
+pub use handover::Handover;
+pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
+pub use join::{Describe, Described, Join, Role, Scores, Units};
+pub use opening::{Close, Closed, Opening};
+pub use pooled::{Agreed, PooledSums};
+pub use question::{Batch, CellQuestion, Form, Question, QuestionError};
+pub use refused::Refused;
+pub use release::{Pool, Release, TakeIn};
+pub use request::{Ask, Done};
+pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
+pub use round::{Loss, Round, RoundReply, RoundSums};
+pub use sums::{CellSums, PrivateSums, PublicSums};
+pub use terms::{NoiseScale, RowCap, Share, Terms};
+pub use transport::{Answer, Letter, Lost, Transport};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Releasing once: what is asked of stores, and what comes back to the records.
+
+use steffle_model::decode::Rule;
+use steffle_model::linear::Symmetric;
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::envelope::Kind;
+use super::features::{FeatureReply, FeatureSums};
+use super::pooled::{Agreed, PooledSums};
+use super::request::{Ask, Done};
+
+/// Asks for the one release of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Release {
+    /// The class of every record: randomised at an epsilon, or as it is where nothing is claimed.
+    Classes {
+        /// Epsilon of the randomised response.
+        epsilon: Option<f64>,
+    },
+    /// Sums of features by class.
+    Features {
+        /// The Gram matrix and cap that all silos agreed on; `None` where each has its own.
+        agreed: Option<Agreed>,
+    },
+}
+
+/// Asks a silo for its part of a pooled sum.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pool {
+    /// Records and Gram matrix.
+    Gram {
+        /// The job declares that sums are added up under secure aggregation.
+        secure_aggregation: bool,
+    },
+    /// Records and cap, under the common Gram matrix.
+    Cap {
+        /// The Gram matrix.
+        gram: Symmetric,
+    },
+    /// Moments of the capped features, and the message about the silo.
+    Moments {
+        /// What holders elsewhere released about the silo; a silo with both divisions has it.
+        sums: Option<FeatureSums>,
+    },
+}
+
+/// Gives the records of a silo what was released about them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TakeIn {
+    /// Classes, which came by letter.
+    Classes {
+        /// Epsilon of the randomised response.
+        epsilon: Option<f64>,
+    },
+    /// Noisy sums of features.
+    Sums(FeatureSums),
+    /// The rule that pooled silos decode by.
+    Rule(Rule),
+}
+
+/// A store elsewhere answers with sums by silo; with none where what it released goes to the silos by
+/// letter. A silo with both divisions keeps what it released.
+impl Ask for Release {
+    const KIND: Kind = Kind::Release;
+    type Reply = FeatureReply;
+}
+
+impl Ask for Pool {
+    const KIND: Kind = Kind::Pool;
+    type Reply = PooledSums;
+}
+
+impl Ask for TakeIn {
+    const KIND: Kind = Kind::TakeIn;
+    type Reply = Done;
+}
+
+fn epsilon(writer: &mut Writer, epsilon: Option<f64>) {
+    writer.option(epsilon.as_ref(), |writer, epsilon| writer.f64(*epsilon));
+}
+
+impl Encode for Release {
+    fn encode(&self, writer: &mut Writer) {
+        match self {
+            Self::Classes { epsilon: asked } => {
+                writer.u8(0);
+                epsilon(writer, *asked);
+            }
+            Self::Features { agreed } => {
+                writer.u8(1);
+                writer.option(agreed.as_ref(), |writer, agreed| agreed.encode(writer));
+            }
+        }
+    }
+}
+
+impl Decode for Release {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        match reader.u8()? {
+            0 => Ok(Self::Classes { epsilon: reader.option("epsilon", Reader::f64)? }),
+            1 => Ok(Self::Features { agreed: reader.option("agreement", Agreed::decode)? }),
+            found => Err(CodecError::Tag { what: "release", found }),
+        }
+    }
+}
+
+impl Encode for Pool {
+    fn encode(&self, writer: &mut Writer) {
+        match self {
+            Self::Gram { secure_aggregation } => {
+                writer.u8(0);
+                writer.u8(u8::from(*secure_aggregation));
+            }
+            Self::Cap { gram } => {
+                writer.u8(1);
+                gram.encode(writer);
+            }
+            Self::Moments { sums } => {
+                writer.u8(2);
+                writer.option(sums.as_ref(), |writer, sums| sums.write(writer));
+            }
+        }
+    }
+}
+
+impl Decode for Pool {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        match reader.u8()? {
+            0 => Ok(Self::Gram { secure_aggregation: reader.flag("secure aggregation")? }),
+            1 => Ok(Self::Cap { gram: Symmetric::decode(reader)? }),
+            2 => Ok(Self::Moments { sums: reader.option("sums", FeatureSums::decode)? }),
+            found => Err(CodecError::Tag { what: "pool", found }),
+        }
+    }
+}
+
+impl Encode for TakeIn {
+    fn encode(&self, writer: &mut Writer) {
+        match self {
+            Self::Classes { epsilon: asked } => {
+                writer.u8(0);
+                epsilon(writer, *asked);
+            }
+            Self::Sums(sums) => {
+                writer.u8(1);
+                sums.write(writer);
+            }
+            Self::Rule(Rule { intercepts, weights }) => {
+                writer.u8(2);
+                writer.f64s(intercepts);
+                writer.u32(weights.len() as u32);
+                weights.iter().for_each(|weights| writer.f64s(weights));
+            }
+        }
+    }
+}
+
+impl Decode for TakeIn {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        match reader.u8()? {
+            0 => Ok(Self::Classes { epsilon: reader.option("epsilon", Reader::f64)? }),
+            1 => Ok(Self::Sums(FeatureSums::decode(reader)?)),
+            2 => {
+                let (intercepts, count) = (reader.f64s()?, reader.u32()?);
+                let weights = (0..count).map(|_| reader.f64s()).collect::<Result<_, _>>()?;
+                Ok(Self::Rule(Rule { intercepts, weights }))
+            }
+            found => Err(CodecError::Tag { what: "take-in", found }),
+        }
+    }
+}

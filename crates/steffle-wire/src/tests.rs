@@ -1,0 +1,221 @@
+//! Messages survive the trip; damaged ones are refused, never a panic.
+
+use proptest::prelude::*;
+use steffle_model::linear::Symmetric;
+use steffle_model::model::{Block, Factor, Inputs};
+use steffle_model::record::{Layout, Rows};
+use steffle_model::scores::{Candidates, Who};
+
+use super::*;
+
+const ENVELOPE: Envelope = Envelope {
+    run: RunId([7; 16]),
+    schema: SchemaHash([9; 32]),
+    from: NodeId(2),
+    to: NodeId(5),
+    sequence: 40,
+    round: 3,
+    kind: Kind::Round,
+    part: Part::Letter,
+};
+
+fn read<T: Decode>(bytes: &[u8]) -> Result<T, CodecError> {
+    let mut reader = open(&ENVELOPE, bytes)?;
+    let value = T::decode(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+fn question() -> Question {
+    Question {
+        theta: vec![0.5, -1.0, f64::MIN_POSITIVE],
+        cells: vec![CellQuestion { combinations: vec![1.0; 4], quadratic: vec![0.25; 2] }; 2],
+        form: Form::Clipped { limit: 1.5 },
+        batch: Batch::Mini(256),
+        loss: true,
+    }
+}
+
+fn handover() -> Handover {
+    let layout = Layout { numeric: 1, categorical: 1, features: 3 };
+    let blocks =
+        [Block { offset: 0, inputs: 3, outputs: 2 }, Block { offset: 8, inputs: 2, outputs: 1 }];
+    let rows = Rows::new(layout, 2, vec![0.5, -0.5], vec![1, 2]).unwrap();
+    let (first, second, hidden) = ([0.1; 8], [0.2; 4], [0.3; 4]);
+    let factors = [
+        Factor { block: blocks[0], slopes: &first, inputs: Inputs::Rows(&rows) },
+        Factor { block: blocks[1], slopes: &second, inputs: Inputs::Dense(&hidden) },
+    ];
+    let mut handover = Handover::empty(&blocks, layout);
+    let scores = [0.25, 0.75, 0.5, 0.5];
+    let who = Who::Positions(&[1, 0]);
+    let (cells, caps) = (&[0, 1], &[0.5, 1.0]);
+    handover.push(&Candidates { who, cells, scores: &scores, caps, factors: &factors }, &[40, 41]);
+    handover
+}
+
+fn public_sums() -> PublicSums {
+    let cell = CellSums { count: 4, scores: vec![1.0, 2.0], theta: vec![0.0; 3] };
+    PublicSums { held: 9, batch: 4, loss: 1.25, gradient: vec![1.0; 3], cells: vec![cell; 2] }
+}
+
+fn feature_rows() -> FeatureRows {
+    let layout = Layout { numeric: 1, categorical: 1, features: 3 };
+    FeatureRows {
+        ids: vec![40, 41],
+        rows: Rows::new(layout, 2, vec![0.5, -0.5], vec![1, 2]).unwrap(),
+        cells: 1,
+        cell_of: vec![0, steffle_model::scores::NO_CELL],
+        agreed: Some(Agreed { gram: Symmetric::from_lower(4, |i, j| (i + j) as f64), cap: 1.5 }),
+    }
+}
+
+fn pooled_sums() -> PooledSums {
+    let matrix = Symmetric::from_lower(3, |i, j| (i * 3 + j) as f64);
+    PooledSums { numbers: vec![1.0, 2.0], vectors: vec![vec![0.5; 3]; 2], matrix }
+}
+
+#[test]
+fn rows_and_pooled_sums_that_do_not_fit_are_refused() {
+    let refused = |change: &dyn Fn(&mut FeatureRows)| {
+        let mut rows = feature_rows();
+        change(&mut rows);
+        read::<FeatureRows>(&seal(&ENVELOPE, &rows)).unwrap_err().to_string()
+    };
+    assert!(refused(&|rows| rows.ids[1] = 40).contains("stands twice"));
+    assert!(refused(&|rows| rows.cell_of[0] = 1).contains("in a cell"));
+    assert!(refused(&|rows| rows.cell_of.truncate(1)).contains("differ in number"));
+    let small = Agreed { gram: Symmetric::zeros(3), cap: 1.0 };
+    assert!(refused(&|rows| rows.agreed = Some(small.clone())).contains("agreed matrix"));
+    let mut sums = pooled_sums();
+    assert!(sums.add(&PooledSums::of(vec![1.0, 2.0])).is_err());
+    sums.numbers[0] = f64::NAN;
+    assert!(read::<PooledSums>(&seal(&ENVELOPE, &sums)).is_err());
+}
+
+#[test]
+fn messages_survive_the_trip() {
+    assert_eq!(read::<FeatureRows>(&seal(&ENVELOPE, &feature_rows())).unwrap(), feature_rows());
+    assert_eq!(read::<PooledSums>(&seal(&ENVELOPE, &pooled_sums())).unwrap(), pooled_sums());
+    assert_eq!(read::<Question>(&seal(&ENVELOPE, &question())).unwrap(), question());
+    assert_eq!(read::<PublicSums>(&seal(&ENVELOPE, &public_sums())).unwrap(), public_sums());
+    let sent = read::<Handover>(&seal(&ENVELOPE, &handover())).unwrap();
+    assert_eq!(sent, handover());
+    assert_eq!(sent.ids(), [41, 40]);
+}
+
+#[test]
+fn an_envelope_that_was_not_expected_is_refused_and_named() {
+    let refused = |change: &dyn Fn(&mut Envelope)| {
+        let mut envelope = ENVELOPE;
+        change(&mut envelope);
+        open(&ENVELOPE, &seal(&envelope, &question())).unwrap_err().to_string()
+    };
+    assert!(refused(&|e| e.round = 4).contains("round 4"));
+    assert!(refused(&|e| e.sequence = 41).contains("trip 41"));
+    assert!(refused(&|e| e.from = NodeId(3)).contains("node 3 to node 5"));
+    assert!(refused(&|e| e.to = NodeId::SERVER).contains("to the server"));
+    assert!(refused(&|e| e.kind = Kind::Loss).contains("Loss"));
+    assert!(refused(&|e| e.part = Part::Reply).contains("Reply"));
+    assert!(refused(&|e| e.run = RunId([8; 16])).contains("another run"));
+    assert!(refused(&|e| e.schema = SchemaHash([8; 32])).contains("another schema"));
+    let mut bytes = seal(&ENVELOPE, &question());
+    let mut writer = Writer::default();
+    question().encode(&mut writer);
+    assert_eq!(payload(&bytes), writer.finish());
+    bytes[4] = 9;
+    assert_eq!(open(&ENVELOPE, &bytes).unwrap_err(), CodecError::Version { found: 9 });
+    bytes[0] = b'X';
+    assert_eq!(open(&ENVELOPE, &bytes).unwrap_err(), CodecError::Magic);
+}
+
+#[test]
+fn a_repeated_id_is_refused() {
+    let mut twice = handover();
+    twice.append(&handover());
+    let error = read::<Handover>(&seal(&ENVELOPE, &twice)).unwrap_err();
+    assert!(error.to_string().contains("stands twice"), "{error}");
+}
+
+#[test]
+fn questions_that_do_not_fit_are_refused() {
+    let check = |question: &Question| question.check(3, 2, 2, 2).map_err(|e| e.to_string());
+    assert_eq!(check(&question()), Ok(()));
+    let refused = |change: &dyn Fn(&mut Question)| {
+        let mut question = question();
+        change(&mut question);
+        check(&question).unwrap_err()
+    };
+    assert!(refused(&|q| q.theta.push(0.0)).contains("theta has 4 numbers"));
+    assert!(refused(&|q| q.theta[1] = f64::NAN).contains("not finite"));
+    assert!(refused(&|q| q.cells[1].combinations[0] = f64::INFINITY).contains("not finite"));
+    assert!(refused(&|q| q.form = Form::Clipped { limit: f64::NAN }).contains("not finite"));
+    assert!(refused(&|q| q.cells.truncate(1)).contains("cells are not 2"));
+    assert!(refused(&|q| q.cells[0].quadratic.truncate(1)).contains("cells are not 2"));
+    assert!(refused(&|q| q.batch = Batch::Mini(0)).contains("batch of 0"));
+}
+
+proptest! {
+    /// Damage of any kind gives a value of the right shape or an error, never a panic.
+    #[test]
+    fn damaged_bytes_are_refused_or_read(
+        flips in prop::collection::vec((0..600_usize, any::<u8>()), 1..6), cut in 0..700_usize,
+    ) {
+        let messages = [
+            seal(&ENVELOPE, &question()),
+            seal(&ENVELOPE, &public_sums()),
+            seal(&ENVELOPE, &handover()),
+            seal(&ENVELOPE, &feature_rows()),
+            seal(&ENVELOPE, &pooled_sums()),
+        ];
+        for mut bytes in messages {
+            for &(at, value) in &flips {
+                let length = bytes.len();
+                bytes[at % length] = value;
+            }
+            bytes.truncate(cut.max(1));
+            let _ = read::<Question>(&bytes);
+            let _ = read::<PublicSums>(&bytes);
+            let _ = read::<PrivateSums>(&bytes);
+            let _ = read::<FeatureRows>(&bytes);
+            let _ = read::<FeatureSums>(&bytes);
+            let _ = read::<PooledSums>(&bytes);
+            if let Ok(handover) = read::<Handover>(&bytes) {
+                let factors = handover.factors();
+                let candidates = handover.candidates(&factors, 0);
+                prop_assert_eq!(candidates.cells.len(), handover.len());
+            }
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_refused(cut in 0.0..1.0_f64) {
+        let messages =
+            [seal(&ENVELOPE, &question()), seal(&ENVELOPE, &handover()), seal(&ENVELOPE, &feature_rows())];
+        for bytes in messages {
+            let short = &bytes[..(bytes.len() as f64 * cut) as usize];
+            prop_assert!(read::<Question>(short).is_err());
+            prop_assert!(read::<Handover>(short).is_err());
+            prop_assert!(read::<FeatureRows>(short).is_err());
+        }
+    }
+}
+
+/// Rows without numbers and levels take no bytes: as many as one likes could be claimed, and a layer
+/// without outputs divides by nothing.
+#[test]
+fn a_short_message_does_not_claim_much() {
+    let layout = Layout { numeric: 0, categorical: 0, features: 0 };
+    let blocks = [Block { offset: 0, inputs: 0, outputs: 1 }];
+    let honest = seal(&ENVELOPE, &Handover::empty(&blocks, layout));
+    assert!(read::<Handover>(&honest).is_ok());
+    // The number of rows stands before the two empty lists of numbers and codes.
+    let at = honest.len() - 24;
+    let mut many = honest;
+    many[at..at + 8].copy_from_slice(&(1_u64 << 39).to_le_bytes());
+    let refused = read::<Handover>(&many).unwrap_err().to_string();
+    assert!(refused.contains("549755813888 rows for 0 ids"), "{refused}");
+    let none = [Block { offset: 0, inputs: 0, outputs: 0 }];
+    let refused = read::<Handover>(&seal(&ENVELOPE, &Handover::empty(&none, layout))).unwrap_err();
+    assert!(refused.to_string().contains("no outputs"), "{refused}");
+}
