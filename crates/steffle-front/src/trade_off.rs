@@ -4,47 +4,51 @@ use serde::Serialize;
 
 /// Mean excess error and mean violation over seeds, in percentage points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Point {
-    pub(crate) excess: f64,
-    pub(crate) violation: f64,
+pub struct Point {
+    /// Error above that of the unconstrained model.
+    pub excess: f64,
+    /// The gap.
+    pub violation: f64,
 }
 
 /// One configuration: everything but lambda and seed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Curve {
+pub struct Curve {
     /// Per seed, the unconstrained model (first) and the points of all lambdas, in one order.
     seeds: Vec<Vec<Point>>,
 }
 
 /// What a curve reaches at one excess error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Reached {
-    pub(crate) excess: f64,
+pub struct Reached {
+    /// At which excess error.
+    pub excess: f64,
     /// Absent where no point of the curve has so little error.
-    pub(crate) violation: Option<f64>,
+    pub violation: Option<f64>,
     /// Over seeds, by leaving one out at a time; absent for a single seed.
-    pub(crate) standard_error: Option<f64>,
+    pub standard_error: Option<f64>,
 }
 
 impl Curve {
     /// Takes in a seed: the unconstrained model's violation and a point per lambda.
-    pub(crate) fn push(&mut self, unconstrained: f64, lambdas: impl IntoIterator<Item = Point>) {
+    pub fn push(&mut self, unconstrained: f64, lambdas: impl IntoIterator<Item = Point>) {
         let start = Point { excess: 0.0, violation: unconstrained };
         self.seeds.push([start].into_iter().chain(lambdas).collect());
     }
 
-    pub(crate) fn seeds(&self) -> usize {
+    /// How many seeds there are.
+    pub fn seeds(&self) -> usize {
         self.seeds.len()
     }
 
     /// Means over seeds: the unconstrained model, then every lambda.
-    pub(crate) fn means(&self) -> Vec<Point> {
+    pub fn means(&self) -> Vec<Point> {
         mean(self.seeds.iter())
     }
 
     /// The lower envelope of the means, read off at `excess`. The standard error is the jackknife's:
     /// the whole reading is repeated without each seed in turn.
-    pub(crate) fn at(&self, excess: f64) -> Reached {
+    pub fn at(&self, excess: f64) -> Reached {
         let violation = read_off(&envelope(&self.means()), excess);
         let n = self.seeds.len();
         let without = |left_out: usize| {
@@ -79,7 +83,7 @@ fn mean<'a>(seeds: impl Iterator<Item = &'a Vec<Point>>) -> Vec<Point> {
 }
 
 /// The points that no other point beats in both, by rising excess and falling violation.
-pub(crate) fn envelope(points: &[Point]) -> Vec<Point> {
+pub fn envelope(points: &[Point]) -> Vec<Point> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.excess.total_cmp(&b.excess).then(a.violation.total_cmp(&b.violation)));
     let mut kept: Vec<Point> = Vec::new();
@@ -93,7 +97,7 @@ pub(crate) fn envelope(points: &[Point]) -> Vec<Point> {
 
 /// The violation at an excess error: linear between the points of an envelope, constant after the
 /// last, absent before the first.
-pub(crate) fn read_off(envelope: &[Point], excess: f64) -> Option<f64> {
+pub fn read_off(envelope: &[Point], excess: f64) -> Option<f64> {
     let after = envelope.iter().position(|point| point.excess > excess);
     match after {
         Some(0) => None,

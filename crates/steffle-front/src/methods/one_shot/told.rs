@@ -1,45 +1,43 @@
 //! What a one-shot release tells about models, and whether it tells enough.
 
+use std::fmt;
+
 use serde::Serialize;
-use steffle::driver::{DriverError, Federation, GapEstimate, OneShot, Pooling};
-use steffle::train::{FairPath, Targeted};
+use steffle::driver::{GapEstimate, OneShot, Pooling};
+use steffle::train::Targeted;
 use steffle_privacy::{Delta, Mu, discrete};
 
-use super::run::failed;
-use crate::config::Once;
-use crate::failure::Failure;
-
-/// The `one_shot` object of the JSON of `train`.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct OneShotReport {
+/// What a one-shot release says about a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OneShotReport {
     /// Whether silos were decoded together.
-    pub(crate) pooled: bool,
+    pub pooled: bool,
     /// Estimated gap of the unconstrained model's decisions on the training rows.
-    pub(crate) unconstrained_gap: Estimate,
+    pub unconstrained_gap: Estimate,
     /// The same of this model.
-    pub(crate) gap: Estimate,
+    pub gap: Estimate,
+    /// What was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) target_gap: Option<f64>,
+    pub target_gap: Option<f64>,
     /// Whether the estimate is at most the target.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) target_reached: Option<bool>,
+    pub target_reached: Option<bool>,
     /// Below this epsilon, no fairness gain is to be expected on these rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) useful_from_epsilon: Option<f64>,
-    /// What to tell the user.
-    #[serde(skip)]
-    pub(crate) warnings: Vec<String>,
+    pub useful_from_epsilon: Option<f64>,
 }
 
 /// An estimate from the release, with the standard error that its noise gives.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Estimate {
-    pub(crate) estimate: f64,
-    pub(crate) standard_error: f64,
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error, of the release's noise alone.
+    pub standard_error: f64,
 }
 
 /// A release and what it says about the unconstrained model.
-pub(crate) struct Told {
+pub(super) struct Told {
     release: OneShot,
     unconstrained: GapEstimate,
     mu: Mu,
@@ -47,54 +45,41 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Has every attributes division release its sums under the terms of the run.
-    pub(crate) fn release(
-        federation: &mut Federation,
-        once: Once,
-        unconstrained: &[f64],
-    ) -> Result<Self, DriverError> {
-        let release = federation.release_once(once.pooling, Some(&once.terms))?;
-        let unconstrained = federation.estimate_gap(&release, unconstrained)?;
-        Ok(Self { release, unconstrained, mu: once.terms.mu(), delta: once.delta })
+    pub(super) fn new(release: OneShot, unconstrained: GapEstimate, mu: Mu, delta: Delta) -> Self {
+        Self { release, unconstrained, mu, delta }
     }
 
-    pub(crate) fn one_shot(&self) -> &OneShot {
+    pub(super) fn one_shot(&self) -> &OneShot {
         &self.release
     }
 
-    /// What it says about a model.
-    pub(crate) fn about(
+    /// What it says about a model whose gap was chosen, and what to warn of.
+    pub(super) fn targeted(
         &self,
-        path: &mut FairPath<'_>,
-        theta: &[f64],
-    ) -> Result<OneShotReport, Failure> {
-        let gap = path.estimate_gap(&self.release, theta);
-        Ok(self.report(gap.map_err(|error| failed(&error))?))
-    }
-
-    /// What it says about a model whose gap was chosen.
-    pub(crate) fn targeted(&self, targeted: &Targeted, target: f64) -> OneShotReport {
-        let mut report = self.report(targeted.estimate);
-        report.target_gap = Some(target);
-        report.target_reached = Some(targeted.reached);
+        targeted: &Targeted,
+        target: f64,
+    ) -> (OneShotReport, Vec<String>) {
+        let (report, mut warnings) = self.report(targeted.estimate);
         if !targeted.reached {
-            report.warnings.push(format!(
+            warnings.push(format!(
                 "no lambda brought the estimated gap down to {target}: the smallest was {:.4} at \
                  lambda {:.3}",
                 targeted.estimate.gap, targeted.lambda
             ));
         }
         if targeted.estimate.standard_error > target {
-            report.warnings.push(format!(
+            warnings.push(format!(
                 "the target gap is smaller than the standard error of its estimate ({:.4}): do \
                  not take the estimate for a certificate",
                 targeted.estimate.standard_error
             ));
         }
-        report
+        let (target_gap, target_reached) = (Some(target), Some(targeted.reached));
+        (OneShotReport { target_gap, target_reached, ..report }, warnings)
     }
 
-    pub(crate) fn report(&self, gap: GapEstimate) -> OneShotReport {
+    /// What it says about a model with this gap, and what to warn of.
+    pub(super) fn report(&self, gap: GapEstimate) -> (OneShotReport, Vec<String>) {
         let useful = self.useful_from();
         let GapEstimate { gap: before, standard_error, .. } = self.unconstrained;
         let weak = useful.map(|epsilon| {
@@ -106,15 +91,15 @@ impl Told {
                 100.0 * standard_error
             )
         });
-        OneShotReport {
+        let report = OneShotReport {
             pooled: self.release.pooling() != Pooling::Local,
             unconstrained_gap: self.unconstrained.into(),
             gap: gap.into(),
             target_gap: None,
             target_reached: None,
             useful_from_epsilon: useful,
-            warnings: weak.into_iter().collect(),
-        }
+        };
+        (report, weak.into_iter().collect())
     }
 
     /// The epsilon at which noise alone would no longer explain the gap, where it does. A gap that
@@ -132,17 +117,17 @@ impl Told {
     }
 }
 
-impl OneShotReport {
-    /// As a person reads it.
-    pub(crate) fn text(&self) -> String {
+impl fmt::Display for OneShotReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points = |value: f64| 100.0 * value;
         let target = self
             .target_gap
             .map_or_else(String::new, |target| format!(" for a target of {:.1}", points(target)));
-        format!(
+        write!(
+            f,
             "On the training rows the release puts the gap of this model at {:.1} +- {:.1} \
              percentage points{target} (unconstrained: {:.1} +- {:.1}). The error is that of the \
-             release's noise alone: no certificate, least of all below epsilon 0.5.\n",
+             release's noise alone: no certificate, least of all below epsilon 0.5.",
             points(self.gap.estimate),
             points(self.gap.standard_error),
             points(self.unconstrained_gap.estimate),

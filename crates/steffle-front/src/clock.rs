@@ -2,20 +2,22 @@
 
 use std::time::Instant;
 
+use crate::trained::Took;
+
 /// Wall and processor time.
-pub(super) struct Clock {
+pub(crate) struct Clock {
     wall: Instant,
     cpu: Option<f64>,
 }
 
 impl Clock {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self { wall: Instant::now(), cpu: processor_seconds() }
     }
 
-    pub(super) fn stop(&self) -> (f64, Option<f64>) {
+    pub(crate) fn stop(&self) -> Took {
         let cpu = processor_seconds().zip(self.cpu).map(|(now, then)| now - then);
-        (self.wall.elapsed().as_secs_f64(), cpu)
+        Took { wall: self.wall.elapsed().as_secs_f64(), cpu }
     }
 }
 

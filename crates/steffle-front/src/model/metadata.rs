@@ -6,7 +6,7 @@ use steffle::fairness::NotionName;
 use steffle::model::ModelKind;
 
 /// The version of the run directory that this program writes, and the only one it reads.
-pub(crate) const VERSION: &str = "1";
+pub(super) const VERSION: &str = "1";
 const FORMAT: &str = "steffle-run";
 
 /// The metadata of a model file.
