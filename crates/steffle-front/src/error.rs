@@ -24,7 +24,10 @@ pub enum Status {
 
 /// Why there is no study or model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inner {
     status: Status,
     code: String,
     text: String,
@@ -43,39 +46,39 @@ struct Setting {
 impl Error {
     /// Stable name, for scripts: `steffle::data::not_found`.
     pub fn code(&self) -> &str {
-        &self.code
+        &self.0.code
     }
 
     /// What to do about it, where that is known.
     pub fn help(&self) -> Option<&str> {
-        self.help.as_deref()
+        self.0.help.as_deref()
     }
 
     /// Whose mistake it is.
     pub fn status(&self) -> Status {
-        self.status
+        self.0.status
     }
 
     /// The setting that is to blame, by its key.
     pub fn setting(&self) -> Option<&str> {
-        self.setting.as_ref().map(|setting| setting.key.as_str())
+        self.0.setting.as_ref().map(|setting| setting.key.as_str())
     }
 
     /// The value of that setting, where it is wrong by itself.
     pub fn given(&self) -> Option<&str> {
-        self.setting.as_ref().and_then(|setting| setting.given.as_deref())
+        self.0.setting.as_ref().and_then(|setting| setting.given.as_deref())
     }
 
     /// What is wrong, without the setting and its value.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// `code` without the leading `steffle::`.
     pub(crate) fn new(status: Status, code: &str, text: impl Into<String>) -> Self {
         let code = code.strip_prefix("steffle::").unwrap_or(code).replace('-', "_");
         let code = format!("steffle::{code}");
-        Self { status, code, text: text.into(), help: None, setting: None }
+        Self(Box::new(Inner { status, code, text: text.into(), help: None, setting: None }))
     }
 
     pub(crate) fn usage(code: &str, text: impl Into<String>) -> Self {
@@ -94,14 +97,12 @@ impl Error {
 
     /// The value of a setting is wrong; `why` says what is allowed.
     pub(crate) fn value(key: &str, given: impl fmt::Display, why: impl Into<String>) -> Self {
-        let setting = Setting { key: key.to_owned(), given: Some(given.to_string()) };
-        Self { setting: Some(setting), ..Self::usage(&format!("config::{key}"), why) }
+        Self::usage(&format!("config::{key}"), why).about(key, Some(given.to_string()))
     }
 
     /// A setting contradicts another.
     pub(crate) fn conflict(key: &str, text: impl Into<String>) -> Self {
-        let setting = Setting { key: key.to_owned(), given: None };
-        Self { setting: Some(setting), ..Self::usage("config::conflict", text) }
+        Self::usage("config::conflict", text).about(key, None)
     }
 
     /// An observer asked to stop.
@@ -119,17 +120,22 @@ impl Error {
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.0.help = Some(help.into());
+        self
+    }
+
+    fn about(mut self, key: &str, given: Option<String>) -> Self {
+        self.0.setting = Some(Setting { key: key.to_owned(), given });
         self
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Setting { key, given: Some(given) }) = &self.setting {
+        if let Some(Setting { key, given: Some(given) }) = &self.0.setting {
             write!(f, "{key} = {given} is refused: ")?;
         }
-        f.write_str(&self.text)
+        f.write_str(&self.0.text)
     }
 }
 

@@ -5,7 +5,7 @@
 //! use steffle_front::{Error, Fit, Recipe, Split, Steffle, Table};
 //!
 //! fn main() -> Result<(), Error> {
-//!     let recipe = Recipe::new("hired", ["sex"]).classes(["female", "male"]);
+//!     let recipe = Recipe::new("hired", &["sex"]).classes(&["female", "male"]);
 //!     let data = Table::read("hiring.csv")?.with(recipe)?;
 //!     let study = data.split(Split::default())?.silos(3)?;
 //!     let model = Steffle::new().epsilon(1.0).lambda(2.0).fit(&study)?;

@@ -25,7 +25,7 @@ impl Place {
     }
 
     fn study(&self, cut: impl Into<Cut>) -> Study {
-        let recipe = Recipe::new("hired", ["sex"]).classes(["female", "male"]);
+        let recipe = Recipe::new("hired", &["sex"]).classes(&["female", "male"]);
         let data = Table::read(self.0.join("hiring.csv")).unwrap().with(recipe).unwrap();
         data.split(Split::default()).unwrap().silos(cut).unwrap()
     }
@@ -57,7 +57,7 @@ fn hiring() -> String {
 fn the_program_on_the_front_page_runs() -> Result<(), Error> {
     let place = Place::new("front-page");
     let file = place.0.join("hiring.csv");
-    let recipe = Recipe::new("hired", ["sex"]).classes(["female", "male"]);
+    let recipe = Recipe::new("hired", &["sex"]).classes(&["female", "male"]);
     let data = Table::read(file)?.with(recipe)?;
     let study = data.split(Split::default())?.silos(3)?;
     let model = Steffle::new().epsilon(1.0).lambda(2.0).fit(&study)?;
@@ -74,7 +74,7 @@ fn the_front_page_and_the_readme_show_the_program_that_is_tested() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let tested = std::fs::read_to_string(here.join("tests/front.rs")).unwrap();
     let lines = [
-        "let recipe = Recipe::new(\"hired\", [\"sex\"]).classes([\"female\", \"male\"]);",
+        "let recipe = Recipe::new(\"hired\", &[\"sex\"]).classes(&[\"female\", \"male\"]);",
         "let study = data.split(Split::default())?.silos(3)?;",
         "let model = Steffle::new().epsilon(1.0).lambda(2.0).fit(&study)?;",
     ];
@@ -207,7 +207,8 @@ fn what_a_method_is_not_told_is_safe_and_what_it_refuses_is_named() {
     assert!(method("steffle", &given).unwrap_err().to_string().contains("lamda is no setting"));
     assert!(method("magic", &Given::default()).unwrap_err().to_string().contains("one-shot"));
     // A run that claims privacy needs declared classes.
-    let data = Table::read(place.0.join("hiring.csv")).unwrap().with(Recipe::new("hired", ["sex"]));
+    let data =
+        Table::read(place.0.join("hiring.csv")).unwrap().with(Recipe::new("hired", &["sex"]));
     let open = data.unwrap().split(Split::default()).unwrap().silos(2).unwrap();
     assert_eq!(Steffle::new().fit(&open).err().unwrap().code(), "steffle::data::classes");
     assert!(Fermi::new().fit(&open).is_ok());

@@ -94,13 +94,13 @@ pub struct Recipe {
 
 impl Recipe {
     /// A recipe with nothing but a label and sensitive columns.
-    pub fn new(label: &str, sensitive: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+    pub fn new(label: &str, sensitive: &[&str]) -> Self {
         Self { label: label.to_owned(), sensitive: names(sensitive), ..Self::default() }
     }
 
     /// The same with these classes of the sensitive attribute, which a run that claims privacy needs.
     #[must_use]
-    pub fn classes(self, classes: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+    pub fn classes(self, classes: &[&str]) -> Self {
         Self { classes: names(classes), ..self }
     }
 
@@ -112,13 +112,13 @@ impl Recipe {
 
     /// The same with these columns as categories although they look like numbers.
     #[must_use]
-    pub fn categorical(self, columns: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+    pub fn categorical(self, columns: &[&str]) -> Self {
         Self { categorical: names(columns), ..self }
     }
 
     /// The same without these columns.
     #[must_use]
-    pub fn without(self, columns: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+    pub fn without(self, columns: &[&str]) -> Self {
         Self { drop: names(columns), ..self }
     }
 
@@ -194,8 +194,8 @@ impl Recipe {
     }
 }
 
-fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
-    names.into_iter().map(|name| name.as_ref().to_owned()).collect()
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -183,10 +183,14 @@ fn number(word: &str) -> Value {
 pub(crate) fn refuse_foreign(entry: &Entry, given: &Given, mode: Mode) -> Result<(), Error> {
     let idle = |key: &str| match key {
         "mode" => mode == Mode::None && !given.said("mode"),
-        // The aim looks at their values.
-        "lambda" | "surrogate-sharpness" => true,
-        // Where rows are is not a method's business, unless it has no choice.
-        "silos" | "heterogeneity" | "partition-by" | "centralisation" => true,
+        // The aim looks at the values of the first two; where rows are is not a method's business,
+        // unless it has no choice.
+        "lambda"
+        | "surrogate-sharpness"
+        | "silos"
+        | "heterogeneity"
+        | "partition-by"
+        | "centralisation" => true,
         _ => entry.pins(key),
     };
     let foreign = |key: &&&str| given.has(key) && !entry.takes(key) && !idle(key);

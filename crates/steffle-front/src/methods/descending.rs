@@ -241,35 +241,6 @@ fn squared_mu(noise: Noise, rounds: u32, records: usize, batch: usize, classes: 
     times * (ratio * epsilon).powi(2) * joint / (rounds * -delta.unwrap_or_default().ln())
 }
 
-#[cfg(test)]
-mod tests {
-    use steffle_privacy::{Epsilon, GroupFraction, Rounds, paper};
-
-    use super::*;
-
-    /// The closed form against the theorem's own sigma and the cost of each message.
-    #[test]
-    fn the_cost_is_that_of_the_theorem_s_noise() {
-        let diameter: f64 = 3.0;
-        let bounds = Bounds::Paper { clip: 2.0, diameter };
-        let asked = Noise { epsilon: 3.0, delta: Some(1e-9), bounds };
-        let (rounds, records, batch, classes) = (1800, 11_305, 256, 2);
-        let rho = 1.0 / classes as f64;
-        let sigma = paper::sigma_dual(
-            Epsilon::try_from(asked.epsilon).unwrap(),
-            Delta::try_from(1e-9).unwrap(),
-            Rounds::try_from(u64::from(rounds)).unwrap(),
-            records,
-            GroupFraction::try_from(rho).unwrap(),
-        );
-        let per_round = (8.0 / rho + 4.0 / diameter.powi(2)) / (batch as f64 * sigma).powi(2);
-        // 45 batches make an epoch, so 40 epochs.
-        let expected = 40.0 * per_round;
-        let found = squared_mu(asked, rounds, records, batch, classes);
-        assert!((found / expected - 1.0).abs() < 1e-12, "{found} against {expected}");
-    }
-}
-
 /// The trait's methods that all of them have from here.
 macro_rules! descends {
     () => {
@@ -319,3 +290,32 @@ macro_rules! descends {
     };
 }
 pub(crate) use descends;
+
+#[cfg(test)]
+mod tests {
+    use steffle_privacy::{Epsilon, GroupFraction, Rounds, paper};
+
+    use super::*;
+
+    /// The closed form against the theorem's own sigma and the cost of each message.
+    #[test]
+    fn the_cost_is_that_of_the_theorem_s_noise() {
+        let diameter: f64 = 3.0;
+        let bounds = Bounds::Paper { clip: 2.0, diameter };
+        let asked = Noise { epsilon: 3.0, delta: Some(1e-9), bounds };
+        let (rounds, records, batch, classes) = (1800, 11_305, 256, 2);
+        let rho = 1.0 / classes as f64;
+        let sigma = paper::sigma_dual(
+            Epsilon::try_from(asked.epsilon).unwrap(),
+            Delta::try_from(1e-9).unwrap(),
+            Rounds::try_from(u64::from(rounds)).unwrap(),
+            records,
+            GroupFraction::try_from(rho).unwrap(),
+        );
+        let per_round = (8.0 / rho + 4.0 / diameter.powi(2)) / (batch as f64 * sigma).powi(2);
+        // 45 batches make an epoch, so 40 epochs.
+        let expected = 40.0 * per_round;
+        let found = squared_mu(asked, rounds, records, batch, classes);
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} against {expected}");
+    }
+}

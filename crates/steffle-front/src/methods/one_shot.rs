@@ -85,7 +85,7 @@ struct Run {
 }
 
 /// What the release is made under.
-struct Terms {
+struct Release {
     terms: OneShotTerms,
     delta: Delta,
     pooling: Pooling,
@@ -114,14 +114,14 @@ impl Run {
         Ok(Self { aim, epsilon, delta, noise, pool, secure_aggregation, target_gap })
     }
 
-    fn terms(&self) -> Result<Terms, Error> {
+    fn terms(&self) -> Result<Release, Error> {
         let (epsilon, delta) = budget(self.epsilon, self.delta)?;
         let terms = OneShotTerms::new(epsilon, delta)
             .map_err(|error| Error::usage("config::privacy", error.to_string()))?;
         let secure_aggregation = self.secure_aggregation;
         let pooling =
             if self.pool { Pooling::Pooled { secure_aggregation } } else { Pooling::Local };
-        Ok(Terms { terms, delta, pooling })
+        Ok(Release { terms, delta, pooling })
     }
 
     /// The fair model for a target gap, whose lambda the release chooses.
@@ -269,11 +269,11 @@ impl Method for Run {
 }
 
 /// Has every attributes division release its sums.
-fn release(ground: &mut Ground<'_>, terms: &Terms, public: &Public) -> Result<Told, Error> {
+fn release(ground: &mut Ground<'_>, asked: &Release, public: &Public) -> Result<Told, Error> {
     let mut ask = || {
-        let release = ground.federation.release_once(terms.pooling, Some(&terms.terms))?;
+        let release = ground.federation.release_once(asked.pooling, Some(&asked.terms))?;
         let gap = ground.federation.estimate_gap(&release, &public.minimum.theta)?;
-        Ok(Told::new(release, gap, terms.terms.mu(), terms.delta))
+        Ok(Told::new(release, gap, asked.terms.mu(), asked.delta))
     };
     let told = ask();
     told.map_err(|error| name_feature(&error, ground.study))

@@ -69,7 +69,7 @@ impl Files {
             encoded,
             centralisation,
             seed,
-            holders: Holders::Files(job.clone()),
+            holders: Holders::Files(Box::new(job.clone())),
             sealed: Mutex::new(Some(loaded.attributes)),
             about,
         })))

@@ -53,7 +53,7 @@ enum Holders {
     /// The rows of every holder.
     Table { data: Arc<Dataset>, rows: Vec<Vec<u32>> },
     /// Files that are cut already.
-    Files(Job),
+    Files(Box<Job>),
 }
 
 /// What is known about the rows.

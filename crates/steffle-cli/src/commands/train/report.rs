@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use steffle_front::{
-    Bootstrap, Entry, Leaves, Model, OneShotReport, Plan, Privacy, Report, Study, Theorem,
+    Bootstrap, Entry, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report, Study, Theorem,
 };
 
 use crate::commands::judge::gaps_in_evidence;
@@ -78,7 +78,7 @@ impl RowCounts {
     pub(crate) fn of(study: &Study) -> Self {
         Self {
             train: study.rows(),
-            validation: study.validation().map_or(0, |held| held.len()),
+            validation: study.validation().map_or(0, HeldOut::len),
             test: study.test().len(),
             dropped: study.about().dropped,
             dropped_for: study.about().missing.clone(),
