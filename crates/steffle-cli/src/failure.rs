@@ -49,11 +49,6 @@ impl Failure {
         Self::new(Status::Data, code, message)
     }
 
-    /// `code` with the leading `steffle::`, as the ledger names it.
-    pub(crate) fn budget(code: &str, message: impl Into<String>) -> Self {
-        Self::new(Status::Budget, code.strip_prefix("steffle::").unwrap_or(code), message)
-    }
-
     pub(crate) fn bug(message: impl Into<String>) -> Self {
         let help = "this is a mistake in steffle, not in your input: please report it with the \
                     command line and this message";
@@ -86,6 +81,20 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+impl From<steffle_front::Error> for Failure {
+    fn from(error: steffle_front::Error) -> Self {
+        let status = match error.status() {
+            steffle_front::Status::Usage => Status::Usage,
+            steffle_front::Status::Data => Status::Data,
+            steffle_front::Status::Budget => Status::Budget,
+            steffle_front::Status::Interrupted => Status::Interrupted,
+            _ => Status::Bug,
+        };
+        let help = error.help().map(str::to_owned);
+        Self { status, code: error.code().to_owned(), message: error.to_string(), help }
     }
 }
 

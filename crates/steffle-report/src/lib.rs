@@ -18,6 +18,7 @@
 //! });
 //! let curve = Curve {
 //!     method: "one-shot".into(),
+//!     mark: None,
 //!     label: "one-shot".into(),
 //!     epsilon: Some(1.0),
 //!     privacy: Privacy { honest_epsilon: Some(1.0), holds: true, ..Privacy::default() },
@@ -66,5 +67,5 @@ pub use error::{Error, Result};
 pub use html::html;
 pub use plot::{png, svg};
 pub use study::{
-    Curve, EqualError, Fit, Kind, Panel, Point, Privacy, Published, Reached, Study, Table,
+    Curve, EqualError, Fit, Kind, Mark, Panel, Point, Privacy, Published, Reached, Study, Table,
 };

@@ -83,8 +83,11 @@ pub enum Kind {
 /// One method at one budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// The method as typed: `one-shot`. Its colour follows from it, the same in every panel.
+    /// The method as typed: `one-shot`.
     pub method: String,
+    /// How it looks, the same in every panel; a spare look for those that have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
     /// What stands next to the curve; a few words.
     pub label: String,
     /// The epsilon that was asked for; none for a method without privacy.
@@ -95,6 +98,15 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// A straight line in the axes of the panel, fitted to the points.
     pub fit: Option<Fit>,
+}
+
+/// The look of a method's curves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// `blue`, `vermillion`, `green`, `purple`, `black`, `orange`, `sky` or `grey`.
+    pub colour: String,
+    /// `circle`, `square`, `up`, `down`, `diamond`, `star`, `plus` or `cross`.
+    pub marker: String,
 }
 
 /// What a curve promises, to whom.

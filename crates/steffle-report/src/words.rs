@@ -138,7 +138,7 @@ mod tests {
         let privacy =
             Privacy { honest_epsilon: honest, claimed_epsilon: claimed, ..Privacy::default() };
         let (method, label) = ("m".into(), "M".into());
-        Curve { method, label, epsilon: asked, privacy, points: Vec::new(), fit: None }
+        Curve { method, mark: None, label, epsilon: asked, privacy, points: Vec::new(), fit: None }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use serde::{Deserialize, Serialize};
+use steffle_front::Value;
 
 use super::super::config::{Layer, overlay};
 
@@ -190,6 +191,13 @@ impl DataArgs {
 }
 
 impl CutArgs {
+    /// What was said that some methods have no choice about.
+    pub(crate) fn said(&self) -> Vec<(&'static str, Value)> {
+        let silos = self.silos.map(|silos| ("silos", silos.into()));
+        let heterogeneity = self.heterogeneity.map(|h| ("heterogeneity", h.into()));
+        silos.into_iter().chain(heterogeneity).collect()
+    }
+
     /// These settings, and `below` where these say nothing.
     pub(crate) fn over(self, below: Self) -> Self {
         overlay!(self, below; silos, heterogeneity, partition_by, seed)

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use serde::Deserialize;
+use steffle_front::{BatchSize, METHODS, Value};
 
 use super::{CutArgs, DataArgs};
-use crate::config::{BatchSize, overlay};
+use crate::config::overlay;
 
 /// Train a fair classifier across silos and write a run directory
 ///
@@ -69,29 +71,11 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) validation: Option<f64>,
 
-    /// steffle (Algorithm 1), one-shot (one noisy release, then the optimum on what it tells),
-    /// randomised-response (the optimum with classes that were randomised once), fermi (the
-    /// central optimum with the true classes, no privacy), dp-fermi (Algorithm 1 with one trusted
-    /// silo), pf-ld (a private Lagrangian dual with a trusted curator), reductions (exponentiated
-    /// gradient, no privacy), steffle-nonprivate (Algorithm 1 without noise), fedfdp (equal losses
-    /// between silos, whole records private), fedavg (federated averaging), or erm (the optimum
-    /// without fairness) [default: steffle]
     #[arg(
         long,
         value_name = "METHOD",
-        value_parser = [
-            "steffle",
-            "one-shot",
-            "randomised-response",
-            "fermi",
-            "dp-fermi",
-            "pf-ld",
-            "reductions",
-            "steffle-nonprivate",
-            "fedfdp",
-            "fedavg",
-            "erm",
-        ]
+        help = methods(),
+        value_parser = PossibleValuesParser::new(steffle_front::names())
     )]
     pub(crate) method: Option<String>,
     /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]
@@ -249,7 +233,54 @@ pub(crate) struct TrainArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// All methods and what they are.
+fn methods() -> String {
+    let each: Vec<String> =
+        METHODS.iter().map(|entry| format!("{} ({})", entry.name, entry.about)).collect();
+    let (last, others) = each.split_last().map_or(("", &[][..]), |(last, rest)| (last, rest));
+    format!("{}, or {last} [default: steffle]", others.join(", "))
+}
+
 impl TrainArgs {
+    /// What was said about the method, by the keys of its settings.
+    pub(crate) fn said(&self) -> Vec<(&'static str, Value)> {
+        let words = [
+            ("model", &self.model),
+            ("notion", &self.notion),
+            ("sign", &self.sign),
+            ("mode", &self.mode),
+            ("noise-shape", &self.noise_shape),
+            ("accounting", &self.accounting),
+            ("noise", &self.noise),
+            ("centralisation", &self.centralisation),
+            ("server", &self.server),
+            ("output", &self.output),
+        ];
+        let numbers = [
+            ("lambda", self.lambda),
+            ("target-gap", self.target_gap),
+            ("surrogate-sharpness", self.surrogate_sharpness),
+            ("epsilon", self.epsilon),
+            ("delta", self.delta),
+            ("row-cap", self.row_cap),
+            ("clip", self.clip),
+            ("diameter", self.diameter),
+            ("lr-theta", self.lr_theta),
+            ("lr-dual", self.lr_dual),
+        ];
+        let counts =
+            [("rounds", self.rounds), ("epochs", self.epochs), ("local-epochs", self.local_epochs)];
+        let flags = [("pool", self.pool), ("secure-aggregation", self.secure_aggregation)];
+        let words =
+            words.iter().filter_map(|(key, word)| Some((*key, Value::from(word.as_deref()?))));
+        let numbers =
+            numbers.iter().filter_map(|(key, number)| Some((*key, Value::from((*number)?))));
+        let counts = counts.iter().filter_map(|(key, count)| Some((*key, Value::from((*count)?))));
+        let flags = flags.iter().filter_map(|(key, flag)| Some((*key, Value::from((*flag)?))));
+        let batch = self.batch.map(|batch| ("batch", Value::from(batch)));
+        words.chain(numbers).chain(counts).chain(flags).chain(batch).collect()
+    }
+
     /// These settings, and `below` where these say nothing.
     pub(crate) fn over(self, mut below: Self) -> Self {
         // Rounds and epochs are two ways to say one thing: typing either overrules the file's.

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use serde_json::json;
-use steffle::fairness::NotionName;
-use steffle::randomness::{Purpose, stream};
 use steffle_data::{
-    BUILTIN, Builtin, Columns, Cut, Dataset, Description, Dialect, Format, Parts, Source, describe,
-    split,
+    BUILTIN, Builtin, Columns, Cut, Description, Dialect, Format, Parts, Source, describe,
 };
+use steffle_front::{NotionName, Split, Table};
 
 use crate::args::{DataCommand, DescribeArgs, PartitionArgs};
 use crate::config::{Check, Origins, dialect, heterogeneity, recipe};
@@ -136,16 +134,16 @@ fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Fa
         return Err(Failure::data("data::occupied", message).help("choose another --out"));
     }
     let progress = Progress::start("Cutting data");
-    let source = Source::parse(&args.data, args.meaning.path.as_deref())?;
+    let table = Table::find(&args.data, args.meaning.path.as_deref())?;
     let (meaning, by) = (&args.meaning, args.cut.partition_by.as_ref());
-    let known = source.recipe_for(&meaning.sensitive);
+    let known = table.recipe(&meaning.sensitive);
     let recipe = recipe(known, meaning, by, &NotionName::None, check)?;
-    let data = Dataset::of_table(source.read(&recipe)?, recipe)?;
-    let rows = split(&data, 0.0, &mut stream(seed, 0, Purpose::Split, 0))?;
-    let random = &mut stream(seed, 0, Purpose::Partition, 0);
+    let data = table.with(recipe)?;
+    let parted = data.split(Split { validation: 0.0, seed })?;
+    let (train, test) = parted.sizes();
     let parts = Parts { cut, heterogeneity, format };
     let staged = Staged::directory(&args.out, false)?;
-    let job = parts.write(staged.path(), &data, &rows.train, &rows.test, random)?;
+    let job = parted.write(staged.path(), &parts)?;
     staged.commit()?;
     drop(progress);
     let path = args.out.join("job.toml");
@@ -158,17 +156,15 @@ fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Fa
         "attributes": all(&job.attributes),
         "test": placed(&job.test),
         "left_out": data.left_out(),
-        "rows": {"train": rows.train.len(), "test": rows.test.len(), "dropped": data.dropped()},
+        "rows": {"train": train, "test": test, "dropped": data.dropped()},
         "seed": seed,
         "heterogeneity": heterogeneity,
     });
     let files = job.silos.len() + job.records.len() + job.attributes.len() + 1;
     let left_out: String = data.left_out().iter().map(|sentence| wrap(sentence)).collect();
     let text = format!(
-        "{left_out}{} training and {} test rows in {files} files in {}\nTrain on them with: steffle train \
+        "{left_out}{train} training and {test} test rows in {files} files in {}\nTrain on them with: steffle train \
          --data {}\n",
-        rows.train.len(),
-        rows.test.len(),
         args.out.display(),
         path.display()
     );

@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 use std::path::Path;
-use steffle::metrics::{Bootstrap, Report};
-use steffle_data::{Dataset, Dialect, Unmatched, encode, evaluation_groups};
+use steffle_data::{Dialect, Unmatched};
+use steffle_front::{Bootstrap, Model, Report};
 
-use super::judge::{gaps_in_evidence, group_table, judge, overall_table};
+use super::judge::{gaps_in_evidence, group_table, overall_table};
 use crate::args::EvaluateArgs;
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
-use crate::run_dir::Run;
 use crate::ui::{Output, Progress};
 
 /// What `evaluate --json` prints.
@@ -22,7 +21,7 @@ struct Evaluation<'a> {
     /// Rows left out because a value is missing.
     dropped: usize,
     #[serde(flatten)]
-    unmatched: Unmatched,
+    unmatched: &'a Unmatched,
     #[serde(flatten)]
     report: Report,
 }
@@ -33,25 +32,20 @@ pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
         return Err(Failure::usage("config::resamples", message));
     }
     let progress = Progress::start("Evaluating");
-    let run = Run::open(&args.run)?;
+    let model = Model::load(&args.run)?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
-    let data = Dataset::for_evaluation(&args.file, &run.schema, &dialect)?;
-    let encoded = encode(&data, data.rows(), &run.schema)?;
-    let groups = evaluation_groups(&data, data.rows(), &run.schema)?;
+    let held = model.rows_of(&args.file, &dialect)?;
     let bootstrap = Bootstrap { resamples: args.resamples as usize, seed: args.seed };
-    let probabilities = run.probabilities(encoded.records.rows());
-    let notion = &run.metadata.notion;
-    let report =
-        judge(&run.schema, notion, &encoded.records, &groups, &probabilities, Some(bootstrap))?;
+    let report = model.judge_by(&held, Some(bootstrap))?.report;
     drop(progress);
-    let favourable = run.schema.favourable();
+    let favourable = model.schema().favourable();
     let evaluation = Evaluation {
         run: &args.run,
         file: &args.file,
-        notion: notion.to_string(),
-        favourable: &run.schema.labels()[usize::from(favourable)],
-        dropped: data.dropped(),
-        unmatched: encoded.unmatched,
+        notion: model.notion().to_string(),
+        favourable: &model.schema().labels()[usize::from(favourable)],
+        dropped: held.dropped(),
+        unmatched: held.unmatched(),
         report,
     };
     let text = describe(&evaluation, favourable, output);

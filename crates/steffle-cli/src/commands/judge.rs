@@ -1,49 +1,8 @@
-//! Metrics of a model on encoded records, and their tables.
+//! Tables of metrics.
 
-use steffle::fairness::{Notion, NotionName};
-use steffle::metrics::{Bootstrap, GroupIntervals, Interval, Judged, Names, Report};
-use steffle::record::Records;
-use steffle_data::{Groups, Schema};
+use steffle_front::{GroupIntervals, Interval, Report};
 
-use crate::failure::Failure;
 use crate::ui::{Rows, number, with_interval};
-
-/// All metrics of probabilities for records whose groups are known, with intervals where a
-/// bootstrap is given.
-pub(crate) fn judge(
-    schema: &Schema,
-    notion: &NotionName,
-    records: &Records,
-    groups: &Groups,
-    probabilities: &[f64],
-    bootstrap: Option<Bootstrap>,
-) -> Result<Report, Failure> {
-    let names = Names {
-        labels: schema.labels().to_vec(),
-        groups: groups.names.clone(),
-        favourable: schema.favourable(),
-    };
-    let strata: Vec<u16> = (0..records.len()).map(|row| records.stratum(row)).collect();
-    let judged = Judged::new(&names, records.labels(), &groups.classes, probabilities)
-        .and_then(|judged| judged.with_strata(&strata))
-        .map_err(|error| Failure::data("data::metrics", error.to_string()))?;
-    let notion = measured(notion, schema);
-    Ok(match bootstrap {
-        Some(bootstrap) => Report::with_intervals(&judged, notion, bootstrap),
-        None => Report::new(&judged, notion),
-    })
-}
-
-/// The notion that chi-square is reported for: a run without one is measured by demographic
-/// parity.
-fn measured(notion: &NotionName, schema: &Schema) -> Notion {
-    let labels = schema.labels().len();
-    let notion = match notion {
-        NotionName::None => &NotionName::DemographicParity,
-        notion => notion,
-    };
-    notion.resolve(labels, schema.favourable(), schema.strata().len())
-}
 
 /// The overall metrics, one per line, with intervals.
 pub(crate) fn overall_table(report: &Report) -> String {

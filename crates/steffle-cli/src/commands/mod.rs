@@ -19,4 +19,4 @@ pub(crate) use predict::predict;
 pub(crate) use privacy::privacy;
 pub(crate) use reproduce::reproduce;
 pub(crate) use sweep::sweep;
-pub(crate) use train::{TrainReport, train, without_noise};
+pub(crate) use train::{TrainReport, train};

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use steffle::node::Node;
 use steffle_data::{Job, Site};
+use steffle_front::Node;
 use steffle_process::serve;
 
 use crate::args::NodeArgs;

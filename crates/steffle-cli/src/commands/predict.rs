@@ -5,35 +5,27 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::json;
-use steffle::metrics::decide;
-use steffle_data::{
-    Column, Columns, Dialect, Error, Kind, Reader, Table, Unmatched, encode_features,
-};
+use steffle_data::{Dialect, Unmatched};
+use steffle_front::{Error, Model};
 
 use crate::args::PredictArgs;
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
-use crate::run_dir::Run;
 use crate::staged::Staged;
 use crate::ui::{Output, Progress};
-
-/// Rows per chunk: a few megabytes, whatever the size of the file.
-const CHUNK: usize = 8192;
-/// The column that names records, where a file has one.
-const RECORD_ID: &str = "record_id";
 
 pub(crate) fn predict(args: &PredictArgs, output: Output) -> Result<(), Failure> {
     let Some(target) = &args.output else {
         return to_standard_output(args, output);
     };
-    let run = Run::open(&args.run)?;
+    let model = Model::load(&args.run)?;
     if same_file(target, &args.file) {
         let message = format!("{}: is the file to read from", target.display());
         return Err(Failure::usage("usage::output", message).help("choose another --output"));
     }
     let (staged, file) = Staged::file(target)?;
     let progress = Progress::start("Predicting");
-    let written = write_predictions(&run, args, BufWriter::new(file));
+    let written = write_predictions(&model, args, BufWriter::new(file));
     let (records, unmatched) = written.map_err(|failure| failure.at(target))?;
     drop(progress);
     staged.commit()?;
@@ -59,10 +51,10 @@ fn to_standard_output(args: &PredictArgs, output: Output) -> Result<(), Failure>
                        another place";
         return Err(Failure::usage("usage::output", message).help("add --output FILE"));
     }
-    let run = Run::open(&args.run)?;
+    let model = Model::load(&args.run)?;
     let stdout = BufWriter::new(io::stdout());
     let (_, unmatched) =
-        write_predictions(&run, args, stdout).map_err(Interrupted::on_standard_output)?;
+        write_predictions(&model, args, stdout).map_err(Interrupted::on_standard_output)?;
     let warnings = warnings(&unmatched);
     if !warnings.is_empty() {
         output.note(warnings.trim_end());
@@ -115,57 +107,29 @@ impl From<io::Error> for Interrupted {
 
 /// Writes one line per record; returns how many there were and what did not fit the schema.
 fn write_predictions(
-    run: &Run,
+    model: &Model,
     args: &PredictArgs,
     to: impl Write,
 ) -> Result<(u64, Unmatched), Interrupted> {
-    let labels = run.schema.labels();
     let said = dialect(Dialect::default(), &args.text, Check(&Origins::default()));
-    let dialect = run.schema.dialect(&said.map_err(Interrupted::Read)?);
-    let mut reader = open(run, &args.file, &dialect)?;
+    let mut rows = model.predict(&args.file, &said.map_err(Interrupted::Read)?)?;
     let mut writer = csv::Writer::from_writer(to);
-    let header = labels.iter().map(|label| format!("probability_{label}"));
-    writer.write_record([RECORD_ID.to_owned(), "label".to_owned()].into_iter().chain(header))?;
-    let (mut records, mut unmatched) = (0, Unmatched::default());
-    while let Some(chunk) = reader.next_chunk(CHUNK)? {
-        let (rows, unknown) = encode_features(&chunk, &run.schema)?;
-        unmatched.add(&unknown);
-        let probabilities = run.probabilities(&rows);
-        let decisions = decide(&probabilities, labels.len());
-        for (row, decision) in decisions.iter().enumerate() {
-            writer.write_field(id(&chunk, row))?;
-            writer.write_field(&labels[usize::from(*decision)])?;
-            for probability in &probabilities[row * labels.len()..][..labels.len()] {
+    let header = model.schema().labels().iter().map(|label| format!("probability_{label}"));
+    writer.write_record(["record_id".to_owned(), "label".to_owned()].into_iter().chain(header))?;
+    let mut records = 0;
+    while let Some(chunk) = rows.next_chunk()? {
+        for row in &chunk {
+            writer.write_field(&row.id)?;
+            writer.write_field(row.label)?;
+            for probability in &row.probabilities {
                 writer.write_field(probability.to_string())?;
             }
             writer.write_record(None::<&[u8]>)?;
         }
-        records += decisions.len() as u64;
+        records += chunk.len() as u64;
     }
     writer.flush()?;
-    Ok((records, unmatched))
-}
-
-/// Opens the features and, if the file has them, the record ids.
-fn open(run: &Run, file: &Path, dialect: &Dialect) -> Result<Reader, Error> {
-    let features = run.schema.feature_columns();
-    let Columns::Only(mut columns) = features.clone() else {
-        return Reader::open_as(file, &features, dialect);
-    };
-    columns.push((RECORD_ID.to_owned(), Kind::Text));
-    match Reader::open_as(file, &Columns::Only(columns), dialect) {
-        Err(Error::UnknownColumn { column, .. }) if column == RECORD_ID => {
-            Reader::open_as(file, &features, dialect)
-        }
-        opened => opened,
-    }
-}
-
-fn id(chunk: &Table, row: usize) -> String {
-    match chunk.column(RECORD_ID) {
-        Some(Column::Text(ids)) => ids.level(row).unwrap_or_default().to_owned(),
-        _ => (chunk.first_row() + row as u64).to_string(),
-    }
+    Ok((records, rows.unmatched().clone()))
 }
 
 fn warnings(unmatched: &Unmatched) -> String {

@@ -23,18 +23,6 @@ impl Check<'_> {
         given.map(parse).transpose()
     }
 
-    /// Anything whose parser explains itself.
-    pub(crate) fn explained<T>(self, key: &str, given: Option<&str>) -> Result<Option<T>, Failure>
-    where
-        T: FromStr,
-        T::Err: Display,
-    {
-        let parse = |word: &str| {
-            word.parse().map_err(|why: T::Err| self.0.reject(key, word, &why.to_string()))
-        };
-        given.map(parse).transpose()
-    }
-
     /// A finite number in a range that `allowed` describes.
     pub(crate) fn number(
         self,
@@ -49,16 +37,6 @@ impl Check<'_> {
             }
             _ => Ok(given),
         }
-    }
-
-    /// A finite number above zero.
-    pub(crate) fn positive(self, key: &str, given: Option<f64>) -> Result<Option<f64>, Failure> {
-        self.number(key, given, f64::MIN_POSITIVE.., "a finite number above 0")
-    }
-
-    /// An epsilon that leaves something after the slack of integer noise is paid (2e-6).
-    pub(crate) fn paid_epsilon(self, given: Option<f64>) -> Result<Option<f64>, Failure> {
-        self.number("epsilon", given, 1e-5.., "a finite number, 0.00001 or more")
     }
 
     /// A count that is not zero.

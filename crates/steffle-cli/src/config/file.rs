@@ -46,11 +46,6 @@ impl ConfigFile {
         toml::from_str(&self.text).map_err(|error| self.refuse("type", &error))
     }
 
-    /// Whether the file sets `key`.
-    pub(crate) fn sets(&self, key: &str) -> bool {
-        self.values.iter().any(|(name, _)| name == key)
-    }
-
     /// The place of the value of `key`, with its line shown.
     pub(crate) fn place(&self, key: &str) -> Option<String> {
         let (_, span) = self.values.iter().find(|(name, _)| name == key)?;

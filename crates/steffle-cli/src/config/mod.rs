@@ -1,27 +1,18 @@
 //! What it means: flags over a configuration file over defaults, checked.
 
 mod check;
-mod choice;
-mod federated;
 mod file;
 mod origin;
-mod preset;
 mod recipe;
 mod resolve;
 mod train;
 
 pub(crate) use check::Check;
-pub(crate) use choice::{
-    Accounting, BatchSize, Centralisation, Method, MissingValues, Mode, NoiseOrigin, NoiseShape,
-    ServerKind, Sign,
-};
-pub(crate) use federated::{FederatedPlan, FederatedSettings};
 pub(crate) use file::ConfigFile;
 pub(crate) use origin::Origins;
-pub(crate) use preset::preset;
-pub(crate) use recipe::{dialect, recipe};
+pub(crate) use recipe::{dialect, missing, recipe};
 pub(crate) use resolve::heterogeneity;
-pub(crate) use train::{Bounds, Once, OneShotSettings, Privacy, Release, TrainConfig, is_job};
+pub(crate) use train::{TrainConfig, is_job};
 
 /// A setting that may be silent.
 pub(crate) trait Layer {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
+use steffle_front::{Error, Given, Value};
 
 use super::ConfigFile;
 use crate::failure::{Failure, Status};
@@ -25,14 +26,35 @@ impl Origins {
         Self { typed, file }
     }
 
-    /// Whether a user asked for `key` at all.
-    pub(crate) fn set(&self, key: &str) -> bool {
-        self.typed(key) || self.file.as_ref().is_some_and(|file| file.sets(key))
-    }
-
     /// Whether it stands on the command line.
     pub(crate) fn typed(&self, key: &str) -> bool {
         self.typed.iter().any(|typed| typed == key)
+    }
+
+    /// What was said about a method, and whether it was typed or stands in a file.
+    pub(crate) fn given(&self, said: impl IntoIterator<Item = (&'static str, Value)>) -> Given {
+        let mut given = Given::default();
+        for (key, value) in said {
+            if self.typed(key) {
+                given.set(key, value);
+            } else {
+                given.set_as_written(key, value);
+            }
+        }
+        given
+    }
+
+    /// An error of the library, with the place of the setting that it is about.
+    pub(crate) fn explain(&self, error: Error) -> Failure {
+        let failure = match (error.setting(), error.given()) {
+            (Some(key), Some(given)) => self.reject(key, given, error.text()),
+            (Some(key), None) => self.at(key, "config::conflict", error.text()),
+            (None, _) => return error.into(),
+        };
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
+        }
     }
 
     /// Refuses the value of `key`: what was given, where, and what is allowed.

@@ -1,9 +1,9 @@
 //! What the user says about columns, over what is known about a data set.
 
-use steffle::fairness::NotionName;
 use steffle_data::{Dialect, Error, Missing, Recipe};
+use steffle_front::NotionName;
 
-use super::{Check, MissingValues};
+use super::Check;
 use crate::args::{DataArgs, TextArgs};
 use crate::failure::Failure;
 
@@ -49,14 +49,20 @@ pub(crate) fn recipe(
     if let NotionName::Conditional(column) = notion {
         recipe.stratum = Some(column.clone());
     }
-    match check.word("missing", said.missing.as_deref())? {
-        Some(MissingValues::Drop) => recipe.missing = Missing::Drop,
-        Some(MissingValues::Category) => recipe.missing = Missing::Category,
-        Some(MissingValues::Impute) => recipe.missing = Missing::Impute,
-        None => {}
-    }
+    recipe.missing = missing(check, said)?.unwrap_or(recipe.missing);
     recipe.dialect = dialect(recipe.dialect, &said.text, check)?;
     Ok(recipe)
+}
+
+/// What to do with rows that lack a value.
+pub(crate) fn missing(check: Check<'_>, said: &DataArgs) -> Result<Option<Missing>, Failure> {
+    let Some(word) = &said.missing else { return Ok(None) };
+    match word.as_str() {
+        "drop" => Ok(Some(Missing::Drop)),
+        "category" => Ok(Some(Missing::Category)),
+        "impute" => Ok(Some(Missing::Impute)),
+        _ => Err(check.0.refuse("missing", word, "one of drop, category, impute")),
+    }
 }
 
 /// Applies what was said about a text file to what is known.

@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use steffle::metrics::Report;
 use steffle_data::Schema;
+use steffle_front::{Goal, Report};
 
-use crate::commands::{TrainReport, without_noise};
-use crate::config::Method;
+use crate::commands::TrainReport;
 
 /// Markdown with a YAML header.
 pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) -> String {
-    let goal = Goal::of(report);
+    let goal = goal(report);
     let sensitive = schema.recipe().sensitive.join("`, `");
     let mut card = header(report, goal);
     // Writing to a string cannot fail.
@@ -39,78 +38,63 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         columns = schema.numeric().len() + schema.categorical().len(),
         features = report.features,
         method = report.method,
-        title = goal.title(),
-        place = if report.method.central() {
+        title = title(goal),
+        place = if report.entry.central {
             "on all data in one place".to_owned()
         } else {
             format!("over {} silo(s)", report.silos)
         },
-        aim = goal.aim(report, &sensitive),
-        without_noise = without_noise(report.method),
+        aim = aim(goal, report, &sensitive),
+        without_noise = report.entry.without_noise,
         statement = report.privacy.statement,
         leaves = leaves(report),
         gap = estimated_gap(report),
         test = report.test.records,
         overall = overall(&report.test, &report.baseline),
         groups = groups(&report.test, &report.baseline),
-        guarded = goal.guarded(&schema.classes().join("`, `")),
+        guarded = guarded(goal, &schema.classes().join("`, `")),
     );
     card
 }
 
-/// What a model was trained for besides accuracy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
-    Groups,
-    Silos,
-    Nothing,
+/// What this model was trained for besides accuracy.
+fn goal(report: &TrainReport) -> Goal {
+    match report.entry.goal {
+        _ if report.lambda == 0.0 => Goal::Nothing,
+        Goal::Groups if report.notion == "none" => Goal::Nothing,
+        goal => goal,
+    }
 }
 
-impl Goal {
-    fn of(report: &TrainReport) -> Self {
-        match report.method {
-            Method::Erm | Method::FedAvg => Self::Nothing,
-            _ if report.lambda == 0.0 => Self::Nothing,
-            Method::FedFdp => Self::Silos,
-            _ if report.notion == "none" => Self::Nothing,
-            _ => Self::Groups,
-        }
+fn title(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Groups => "Fair classifier",
+        Goal::Silos => "Classifier with balanced silos",
+        _ => "Classifier",
     }
+}
 
-    fn title(self) -> &'static str {
-        match self {
-            Self::Groups => "Fair classifier",
-            Self::Silos => "Classifier with balanced silos",
-            Self::Nothing => "Classifier",
-        }
+fn aim(goal: Goal, report: &TrainReport, sensitive: &str) -> String {
+    let TrainReport { notion, lambda, .. } = report;
+    match goal {
+        Goal::Groups => format!(
+            " so that its predictions depend little on `{sensitive}` (notion: {notion}, lambda \
+             {lambda})."
+        ),
+        Goal::Silos => format!(
+            " so that its losses in the silos are nearly equal (lambda {lambda}). Nothing was done \
+             about `{sensitive}`, which training never read."
+        ),
+        _ => format!(". Nothing was done about gaps between groups of `{sensitive}`."),
     }
+}
 
-    fn aim(self, report: &TrainReport, sensitive: &str) -> String {
-        let TrainReport { notion, lambda, .. } = report;
-        match self {
-            Self::Groups => format!(
-                " so that its predictions depend little on `{sensitive}` (notion: {notion}, lambda \
-                 {lambda})."
-            ),
-            Self::Silos => format!(
-                " so that its losses in the silos are nearly equal (lambda {lambda}). Nothing was \
-                 done about `{sensitive}`, which training never read."
-            ),
-            Self::Nothing => {
-                format!(". Nothing was done about gaps between groups of `{sensitive}`.")
-            }
-        }
-    }
-
-    fn guarded(self, classes: &str) -> String {
-        match self {
-            Self::Groups => format!(
-                "Gaps are guarded for the groups `{classes}` only, not for other or finer groups."
-            ),
-            Self::Silos | Self::Nothing => {
-                format!("Gaps between the groups `{classes}` were measured, not reduced.")
-            }
-        }
+fn guarded(goal: Goal, classes: &str) -> String {
+    match goal {
+        Goal::Groups => format!(
+            "Gaps are guarded for the groups `{classes}` only, not for other or finer groups."
+        ),
+        _ => format!("Gaps between the groups `{classes}` were measured, not reduced."),
     }
 }
 
@@ -140,7 +124,7 @@ fn header(report: &TrainReport, goal: Goal) -> String {
     let tags = [
         ("tabular-classification", true),
         ("fairness", goal != Goal::Nothing),
-        ("federated-learning", !report.method.central()),
+        ("federated-learning", !report.entry.central),
         ("differential-privacy", report.privacy.kind == "private"),
     ];
     let tags: Vec<&str> = tags.into_iter().filter_map(|(tag, fits)| fits.then_some(tag)).collect();

@@ -1,13 +1,10 @@
 //! Writes a run directory, whole or not at all.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use steffle_data::Schema;
+use steffle_front::MODEL;
 
-use super::{CARD, CONFIG, METRICS, MODEL, Metadata, SCHEMA, TRACE, safetensors};
 use crate::failure::Failure;
 use crate::staged::{BUSY, Staged};
 
@@ -19,17 +16,6 @@ const RUNS: &str = "runs";
 pub(crate) struct Destination {
     path: PathBuf,
     staged: Staged,
-}
-
-/// What goes into a run directory.
-pub(crate) struct Contents<'a, M, T> {
-    pub(crate) metadata: &'a Metadata,
-    pub(crate) theta: &'a [f64],
-    pub(crate) schema: &'a Schema,
-    pub(crate) config: &'a str,
-    pub(crate) metrics: &'a M,
-    pub(crate) trace: &'a [T],
-    pub(crate) card: &'a str,
 }
 
 impl Destination {
@@ -75,38 +61,12 @@ impl Destination {
         &self.path
     }
 
-    /// Writes everything; the directory appears when it is complete.
-    pub(crate) fn write(
-        self,
-        contents: &Contents<'_, impl Serialize, impl Serialize>,
-    ) -> Result<(), Failure> {
-        let mut trace = String::new();
-        for round in contents.trace {
-            // Writing to a string cannot fail.
-            let _ = writeln!(trace, "{}", json(round)?);
-        }
-        let model = safetensors::encode(contents.theta, &contents.metadata.to_map());
-        let files = [
-            (MODEL, model),
-            (SCHEMA, pretty(contents.schema)?.into_bytes()),
-            (CONFIG, contents.config.to_owned().into_bytes()),
-            (METRICS, pretty(contents.metrics)?.into_bytes()),
-            (TRACE, trace.into_bytes()),
-            (CARD, contents.card.to_owned().into_bytes()),
-        ];
+    /// Writes all files; the directory appears when it is complete.
+    pub(crate) fn write(self, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
         for (name, bytes) in files {
             let path = self.staged.path().join(name);
             fs::write(&path, bytes).map_err(|error| Failure::at(&path, &error))?;
         }
         self.staged.commit()
     }
-}
-
-fn json(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::bug(error.to_string()))
-}
-
-fn pretty(value: &impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|e| Failure::bug(e.to_string()))?;
-    Ok(text + "\n")
 }

@@ -1,7 +1,7 @@
 //! Tables of numbers.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use steffle::metrics::Interval;
+use steffle_front::Interval;
 
 /// Rows under a header; the first column is text, the others are numbers.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
+mod absences;
 mod bad_input;
 mod baselines;
 mod centralisation;

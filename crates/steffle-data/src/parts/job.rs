@@ -139,8 +139,7 @@ impl Job {
                 .map(|silo| attributes(silo, silo.rows(), &schema))
                 .collect::<Result<_, _>>()?
         } else {
-            let load = |path: &PathBuf| load_attributes(path, &self.recipe, schema.classes());
-            self.attributes.iter().map(load).collect::<Result<Vec<_>, _>>()?
+            self.seal(&schema)?
         };
         let records = silos
             .iter()
@@ -171,6 +170,16 @@ impl Job {
             reading,
             warnings,
         })
+    }
+
+    /// The sealed classes of every attributes silo, read again: every run has its own.
+    pub fn seal(&self, schema: &Schema) -> Result<Vec<Attributes>, Error> {
+        let whole = self.silos.iter().map(|path| {
+            let silo = self.load_whole(path)?;
+            attributes(&silo, silo.rows(), schema)
+        });
+        let load = |path: &PathBuf| load_attributes(path, &self.recipe, schema.classes());
+        whole.chain(self.attributes.iter().map(load)).collect()
     }
 
     fn load_whole(&self, path: &Path) -> Result<Dataset, Error> {

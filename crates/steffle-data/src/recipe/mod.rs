@@ -95,11 +95,43 @@ pub struct Recipe {
 impl Recipe {
     /// A recipe with nothing but a label and sensitive columns.
     pub fn new(label: &str, sensitive: &[&str]) -> Self {
-        Self {
-            label: label.to_owned(),
-            sensitive: sensitive.iter().map(|&name| name.to_owned()).collect(),
-            ..Self::default()
-        }
+        Self { label: label.to_owned(), sensitive: names(sensitive), ..Self::default() }
+    }
+
+    /// The same with these classes of the sensitive attribute, which a run that claims privacy needs.
+    #[must_use]
+    pub fn classes(self, classes: &[&str]) -> Self {
+        Self { classes: names(classes), ..self }
+    }
+
+    /// The same with this label as the one that people want to get.
+    #[must_use]
+    pub fn favourable(self, label: &str) -> Self {
+        Self { favourable: Some(label.to_owned()), ..self }
+    }
+
+    /// The same with these columns as categories although they look like numbers.
+    #[must_use]
+    pub fn categorical(self, columns: &[&str]) -> Self {
+        Self { categorical: names(columns), ..self }
+    }
+
+    /// The same without these columns.
+    #[must_use]
+    pub fn without(self, columns: &[&str]) -> Self {
+        Self { drop: names(columns), ..self }
+    }
+
+    /// The same with this column as the one that names the person a row is about.
+    #[must_use]
+    pub fn unit(self, column: &str) -> Self {
+        Self { unit: Some(column.to_owned()), ..self }
+    }
+
+    /// The same with this public column to condition parity on.
+    #[must_use]
+    pub fn stratum(self, column: &str) -> Self {
+        Self { stratum: Some(column.to_owned()), ..self }
     }
 
     /// How to read a file for this recipe: every column, those that hold names as text.
@@ -160,6 +192,10 @@ impl Recipe {
             None => Ok(()),
         }
     }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
 }
 
 #[cfg(test)]

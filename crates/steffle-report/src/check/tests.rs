@@ -17,6 +17,7 @@ fn with(point: Point, kind: Kind) -> Panel {
         x_limit: None,
         y_limit: None,
         curves: vec![Curve {
+            mark: None,
             method: "erm".into(),
             label: "ERM".into(),
             epsilon: None,

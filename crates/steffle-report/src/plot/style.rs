@@ -34,22 +34,7 @@ const PALETTE: [(&str, [&str; 3]); 8] = [
     ("grey", ["#767676", "#666666", "#b0b0b0"]),
 ];
 
-/// Methods with a look of their own. Those that are one idea share a hue and differ in the marker.
-const KNOWN: [(&str, usize, Shape); 11] = [
-    ("steffle", 0, Shape::Circle),
-    ("one-shot", 1, Shape::Square),
-    ("randomised-response", 2, Shape::Up),
-    ("dp-fermi", 3, Shape::Down),
-    ("fermi", 4, Shape::Diamond),
-    ("pf-ld", 5, Shape::Diamond),
-    ("fedfdp", 6, Shape::Star),
-    ("steffle-nonprivate", 0, Shape::Plus),
-    ("fedavg", 7, Shape::Plus),
-    ("erm", 7, Shape::Cross),
-    ("reductions", 4, Shape::Star),
-];
-
-/// For methods that are not known here.
+/// For methods without a mark.
 const SPARE: [(usize, Shape); 5] =
     [(2, Shape::Star), (3, Shape::Square), (5, Shape::Circle), (6, Shape::Down), (1, Shape::Cross)];
 
@@ -82,26 +67,25 @@ pub(crate) struct Look {
 /// The looks of all methods of a picture or page.
 #[derive(Debug, Clone)]
 pub(crate) struct Looks {
-    unknown: Vec<String>,
+    /// Methods without a mark.
+    unmarked: Vec<String>,
 }
 
 impl Looks {
     /// For the methods of these panels.
     pub(crate) fn of<'a>(panels: impl IntoIterator<Item = &'a Panel>) -> Self {
-        let mut unknown: Vec<String> = Vec::new();
-        for method in panels.into_iter().flat_map(|panel| &panel.curves).map(|curve| &curve.method)
-        {
-            let known = KNOWN.iter().any(|(name, ..)| name == method);
-            if !known && !unknown.contains(method) {
-                unknown.push(method.clone());
+        let mut unmarked: Vec<String> = Vec::new();
+        for curve in panels.into_iter().flat_map(|panel| &panel.curves) {
+            if marked(curve).is_none() && !unmarked.contains(&curve.method) {
+                unmarked.push(curve.method.clone());
             }
         }
-        Self { unknown }
+        Self { unmarked }
     }
 
     /// The look of a curve that has `twins` curves of its method before it in the panel.
     pub(crate) fn look(&self, curve: &Curve, twins: usize) -> Look {
-        let (colour, shape) = self.hue(&curve.method);
+        let (colour, shape) = self.hue(curve);
         let filled = curve.privacy.honest_epsilon.is_some();
         let dash = match (filled, twins) {
             (false, 0) => OPEN_DASH,
@@ -110,16 +94,19 @@ impl Looks {
         Look { colour, shape, filled, dash }
     }
 
-    fn hue(&self, method: &str) -> (usize, Shape) {
-        let known = KNOWN.iter().find(|(name, ..)| *name == method);
-        known.map_or_else(
-            || {
-                let rank = self.unknown.iter().position(|name| name == method).unwrap_or(0);
-                SPARE[rank % SPARE.len()]
-            },
-            |(_, colour, shape)| (*colour, *shape),
-        )
+    fn hue(&self, curve: &Curve) -> (usize, Shape) {
+        marked(curve).unwrap_or_else(|| {
+            let rank = self.unmarked.iter().position(|name| *name == curve.method).unwrap_or(0);
+            SPARE[rank % SPARE.len()]
+        })
     }
+}
+
+/// The colour and shape of a curve's mark, if it has one and both exist.
+fn marked(curve: &Curve) -> Option<(usize, Shape)> {
+    let mark = curve.mark.as_ref()?;
+    let colour = PALETTE.iter().position(|(name, _)| *name == mark.colour)?;
+    Some((colour, Shape::of(&mark.marker)?))
 }
 
 impl Look {
@@ -137,6 +124,21 @@ impl Look {
 }
 
 impl Shape {
+    /// By its name.
+    fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "circle" => Self::Circle,
+            "square" => Self::Square,
+            "up" => Self::Up,
+            "down" => Self::Down,
+            "diamond" => Self::Diamond,
+            "star" => Self::Star,
+            "plus" => Self::Plus,
+            "cross" => Self::Cross,
+            _ => return None,
+        })
+    }
+
     /// The outline, about as large as a circle of radius `size`.
     pub(crate) fn outline(self, (x, y): Place, size: f64) -> Outline {
         let corners: &[(f64, f64)] = match self {

@@ -4,14 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use steffle_front::{Goal, Model, Privacy};
 use steffle_privacy::explain::{Explanation, HOW_LONG, Scope};
 use steffle_privacy::{Delta, Epsilon};
 
 use super::{quantity, up};
 use crate::args::ExplainArgs;
-use crate::config::Method;
 use crate::failure::Failure;
-use crate::run_dir::Run;
 use crate::staged::Staged;
 use crate::ui::{Output, wrap};
 
@@ -82,31 +81,23 @@ pub(super) fn explain(args: &ExplainArgs, output: Output) -> Result<(), Failure>
 
 /// What a run directory says about its privacy, and which epsilon to explain.
 fn from_run(directory: &Path) -> Result<Question, Failure> {
-    let mut metrics = Run::metrics(directory)?;
-    let privacy = metrics["privacy"].take();
-    let method = metrics["method"].as_str().unwrap_or_default();
-    let method: Method = method.parse().map_err(|allowed| {
-        let place = directory.display();
-        let message = format!("{place}: its method is {method:?}, not one of {allowed}");
-        Failure::data("run::damaged", message)
-    })?;
-    let number = |name: &str| privacy[name].as_f64();
-    let word = |name: &str| privacy[name].as_str().unwrap_or_default().to_owned();
-    let holds = privacy["holds"].as_bool().unwrap_or(false);
+    let model = Model::load(directory)?;
+    let Privacy { epsilon: asked, honest_epsilon, delta, holds, statement, .. } = model.privacy();
+    let (asked, delta, holds) = (*asked, *delta, *holds);
     // A claim that does not hold is not explained as if it did.
-    let epsilon = if holds { number("epsilon") } else { number("honest_epsilon") };
-    let promise = match (epsilon.map(Epsilon::try_from), number("delta")) {
+    let epsilon = if holds { asked } else { *honest_epsilon };
+    let promise = match (epsilon.map(Epsilon::try_from), delta) {
         (Some(Ok(epsilon)), Some(0.0)) => Some(Explanation::pure(epsilon)),
         (Some(Ok(epsilon)), Some(delta)) => {
             Delta::try_from(delta).ok().map(|delta| Explanation::of(epsilon, delta))
         }
         _ => None,
     };
-    let mut foreword = wrap(&format!("{}: {}", directory.display(), word("statement")));
+    let mut foreword = wrap(&format!("{}: {}", directory.display(), statement));
     foreword.push('\n');
     foreword += &match (&promise, holds) {
-        (None, _) if number("epsilon").is_none() => wrap(match method {
-            Method::Erm | Method::FedAvg | Method::FedFdp => {
+        (None, _) if asked.is_none() => wrap(match model.method().goal {
+            Goal::Silos | Goal::Nothing => {
                 "There is no epsilon to explain: training never reads the sensitive attribute, and \
                  nothing bounds what the messages of this run tell about features and labels."
             }
@@ -121,28 +112,13 @@ fn from_run(directory: &Path) -> Result<Question, Failure> {
              that was asked for. Noise from a seed hides nothing from those who know the seed: the \
              numbers are those of the same run with secret noise.",
             up(epsilon.value()),
-            number("epsilon").unwrap_or_default()
+            asked.unwrap_or_default()
         )),
         (Some(_), true) => String::new(),
     };
     foreword.push('\n');
-    Ok(Question { promise, scope: scope(method), run: Some(privacy), foreword })
-}
-
-/// What the method protects, and who must be trusted.
-fn scope(method: Method) -> Scope {
-    match method {
-        Method::RandomisedResponse => Scope::ANSWERS,
-        Method::DpFermi | Method::PfLd => Scope::CURATOR,
-        Method::FedFdp => Scope::RECORD,
-        Method::Steffle
-        | Method::OneShot
-        | Method::SteffleNonprivate
-        | Method::Fermi
-        | Method::Reductions
-        | Method::FedAvg
-        | Method::Erm => Scope::ATTRIBUTE,
-    }
+    let run = serde_json::to_value(model.privacy()).map_err(|e| Failure::bug(e.to_string()))?;
+    Ok(Question { promise, scope: model.method().protects.scope, run: Some(run), foreword })
 }
 
 /// Items keep their mark and their indentation; everything else is wrapped.

@@ -3,9 +3,9 @@
 mod experiment;
 mod flat;
 mod headline;
-mod names;
 mod output;
 mod panels;
+mod promise;
 mod theory;
 
 use std::fs;

@@ -1,12 +1,12 @@
 //! From the runs of an experiment to its panels.
 
 use serde_json::{Map, Value, json};
+use steffle_front::Entry;
 use steffle_report::{Curve, EqualError, Kind, Panel, Point, Privacy, Published, Reached};
 
 use super::experiment::{Along, Experiment, Panels};
-use super::names::{label, promise};
+use super::promise::{mark, promise};
 use crate::commands::sweep::{Collected, Run, gap_of};
-use crate::config::Method;
 
 /// A run that has ended.
 pub(super) struct Ended<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Ended<'a> {
 
 /// One method in one panel, before it is drawn.
 struct Series {
-    method: Method,
+    method: &'static Entry,
     label: String,
     /// Values of the setting on the axis, with what was measured there. A method that does not have
     /// the setting has one without a value, as has every method in a panel of trade-offs.
@@ -48,9 +48,9 @@ impl<'a> Ended<'a> {
         };
         // Where a setting has no meaning for a method, the run belongs to all of its values: a
         // curator has one silo, however many the others have.
-        let method = run.config.method;
+        let method = run.config.method.entry();
         let of_silos = |key: &str| ["silos", "heterogeneity", "centralisation"].contains(&key);
-        settings.retain(|key, _| method.takes(key) && !(method.central() && of_silos(key)));
+        settings.retain(|key, _| method.takes(key) && !(method.central && of_silos(key)));
         Self { run, line, settings }
     }
 
@@ -68,7 +68,7 @@ impl Series {
     /// The method, and apart from it its published noise.
     fn key(&self) -> String {
         let published = self.settings.get("mode").is_some_and(|mode| mode == "paper");
-        format!("{}{}", self.method, if published { "-published" } else { "" })
+        format!("{}{}", self.method.name, if published { "-published" } else { "" })
     }
 
     /// What all of its points promise: the range of what they cost, where they differ.
@@ -109,7 +109,7 @@ pub(super) fn panels(experiment: &Experiment, ended: &[Ended<'_>]) -> Vec<Panel>
     for plan in &experiment.panels {
         let own = |ended: &&Ended<'_>| {
             let named = plan.methods.is_empty()
-                || plan.methods.contains(&ended.run.config.method.to_string());
+                || plan.methods.iter().any(|name| *name == ended.run.config.method.entry().name);
             named && plan.only.iter().all(|(key, value)| ended.admits(key, &json!(value)))
         };
         let own: Vec<&Ended<'_>> = ended.iter().filter(own).collect();
@@ -167,8 +167,8 @@ fn panel(
         id += &format!("-{}-{}", short(key), bare(value));
     }
     let first = runs.first().map(|ended| &ended.run.config);
-    let notion = first.map(|config| config.notion.to_string().replace('-', " "));
-    let gap = first.map_or("", |config| gap_of(&config.notion)).replace('-', " ");
+    let notion = first.map(|config| config.method.aim().notion.to_string().replace('-', " "));
+    let gap = first.map_or("", |config| gap_of(&config.method.aim().notion)).replace('-', " ");
     let seeds = series.iter().filter_map(Series::collected).map(Collected::seeds).max();
     let epsilon = facet("epsilon");
     let (kind, x_label, along) = match &plan.along {
@@ -242,8 +242,8 @@ fn series(plan: &Panels, facets: &[(String, Value)], runs: &[&Ended<'_>]) -> Vec
         let place = all.iter().position(|own| own.settings == settings);
         let place = place.unwrap_or_else(|| {
             all.push(Series {
-                method: run.config.method,
-                label: label(run.config.method, run.config.mode).to_owned(),
+                method: run.config.method.entry(),
+                label: run.config.method.label().to_owned(),
                 stations: Vec::new(),
                 epsilon: ended.settings.get("epsilon").and_then(Value::as_f64),
                 settings,
@@ -253,14 +253,14 @@ fn series(plan: &Panels, facets: &[(String, Value)], runs: &[&Ended<'_>]) -> Vec
         let stations = &mut all[place].stations;
         let at = stations.iter().position(|own| own.at == station);
         let at = at.unwrap_or_else(|| {
-            let collected = Collected::new(gap_of(&run.config.notion));
+            let collected = Collected::new(gap_of(&run.config.method.aim().notion));
             stations.push(Station { at: station, collected, privacy: None });
             stations.len() - 1
         });
         let station = &mut stations[at];
         station.collected.add(&run.config, line);
         if let (None, Some(privacy)) = (&station.privacy, line.get("privacy")) {
-            station.privacy = Some(promise(run.config.method, privacy));
+            station.privacy = Some(promise(run.config.method.entry(), privacy));
         }
     }
     tell_apart(&mut all);
@@ -307,7 +307,15 @@ fn curve(series: &Series, along: Option<&Along>, axis: &[f64]) -> Curve {
     let broken = by_epsilon && !privacy.holds;
     let label = format!("{label}{}", if broken { " (claim does not hold)" } else { "" });
     let epsilon = epsilon.filter(|_| !by_epsilon);
-    Curve { method: series.key(), label, epsilon, privacy, points, fit: None }
+    Curve {
+        method: series.key(),
+        mark: mark(&series.key()),
+        label,
+        epsilon,
+        privacy,
+        points,
+        fit: None,
+    }
 }
 
 impl Station {

@@ -1,9 +1,10 @@
 //! Theorem 3.3 beside what is measured.
 
 use rayon::prelude::*;
-use steffle_baselines::theory::{Instance, Slope, slope};
+use steffle_front::theory::{Instance, Slope, slope};
 use steffle_report::{Curve, Fit, Kind, Panel, Point, Privacy, Table};
 
+use super::promise::mark;
 use crate::commands::sweep::Mean;
 use crate::failure::Failure;
 use crate::ui::Progress;
@@ -128,6 +129,7 @@ fn panel(axis: &Axis, values: &[Vec<f64>], found: Slope, half: f64) -> Panel {
         y_label: "squared gradient norm of FERMI".to_owned(),
         curves: vec![Curve {
             method: "steffle".to_owned(),
+            mark: mark("steffle"),
             label: "SteFFLe, paper's noise".to_owned(),
             epsilon: None,
             privacy: Privacy {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use steffle::fairness::NotionName;
+use steffle_front::NotionName;
+use steffle_front::trade_off::{Curve, Point};
 
-use super::trade_off::{Curve, Point};
 use crate::config::TrainConfig;
 
 /// What the runs of one configuration measured, in percentage points.
@@ -37,7 +37,7 @@ impl Collected {
 
     /// Takes in the line of a run. A run that failed leaves a hole.
     pub(crate) fn add(&mut self, config: &TrainConfig, line: &Value) {
-        let (seed, lambda) = (config.seed, config.lambda);
+        let (seed, lambda) = (config.seed, config.method.aim().lambda);
         let place = self.lambdas.iter().position(|(own, _)| *own == lambda);
         let place = place.unwrap_or_else(|| {
             self.lambdas.push((lambda, BTreeMap::new()));

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 
 use clap::{Arg, CommandFactory, FromArgMatches};
 use serde_json::{Map, Value, json};
+use steffle_front::{Entry, Mode};
 use toml::Value as Toml;
 
 use crate::args::{Cli, Command, SweepCommand, repeats, settings};
-use crate::config::{ConfigFile, Method, Mode, Origins, TrainConfig};
+use crate::config::{ConfigFile, Origins, TrainConfig};
 use crate::failure::Failure;
 
 /// More runs than this are a typing error.
@@ -205,14 +206,11 @@ fn applicable<'a>(
         let words = chosen.iter().find(|(own, _)| *own == key);
         words.and_then(|(_, words)| words.first()).map(String::as_str)
     };
-    let method: Method = word("method").unwrap_or("steffle").parse().map_err(|allowed| {
-        let given = word("method").unwrap_or_default();
-        let message = format!("--method {given} is refused: it must be one of {allowed}");
-        Failure::usage("config::method", message)
-    })?;
+    let name = word("method").unwrap_or("steffle");
+    let method = Entry::of(name).map_err(|error| Origins::default().explain(error))?;
     let mode: Option<Mode> = word("mode").and_then(|mode| mode.parse().ok());
     let keep = |key: &str| {
-        let known = key != "mode" || mode.is_none_or(|mode| method.has(mode));
+        let known = key != "mode" || mode.is_none_or(|mode| method.modes.contains(&mode));
         (!several("method") || (method.takes(key) && known))
             && (!several("mode")
                 || mode.is_none_or(|mode| !method.takes("mode") || mode.takes(key)))

@@ -4,7 +4,6 @@ mod collected;
 mod grid;
 mod results;
 mod table;
-mod trade_off;
 mod work;
 
 use std::collections::BTreeSet;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use steffle_front::trade_off::{Point, Reached};
 
 use super::collected::{Collected, gap_of};
 use super::grid::Run;
-use super::trade_off::{Point, Reached};
 use super::write;
 use crate::failure::Failure;
 use crate::ui::{Output, Rows, wrap};
@@ -53,7 +53,7 @@ impl TradeOffs {
             let key = Value::Object(settings.clone()).to_string();
             let (_, collected) = all.entry(key.clone()).or_insert_with(|| {
                 order.push(key);
-                let gap = violation.unwrap_or_else(|| gap_of(&run.config.notion));
+                let gap = violation.unwrap_or_else(|| gap_of(&run.config.method.aim().notion));
                 (settings, Collected::new(gap))
             });
             collected.add(&run.config, line);

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use serde_json::{Value, json};
+use steffle_front::Library;
 
 use super::grid::Run;
-use crate::commands::train::{Public, Shared, train_family};
-use crate::config::{Method, Mode, TrainConfig};
+use crate::commands::train::train_family;
 use crate::failure::Failure;
 
 /// Runs that differ in lambda alone and whose models are found from one another.
@@ -18,14 +18,6 @@ pub(super) struct Family<'a> {
     /// With their places in the sweep, by rising lambda.
     runs: Vec<(usize, &'a Run)>,
     base: usize,
-}
-
-/// An unconstrained model that several families start from or are compared with.
-#[derive(Default)]
-struct Base {
-    public: Mutex<Option<Arc<Public>>>,
-    /// Families that have not ended.
-    waiting: AtomicUsize,
 }
 
 /// Lines of runs that have ended, with their places in the sweep.
@@ -43,12 +35,9 @@ pub(super) fn work(
     directory: &Path,
     mut ended: impl FnMut(Ended) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let (mut families, bases) = families(runs);
+    let mut families = families(runs);
     families.retain(|family| family.runs.iter().any(|&(place, _)| wanted(place)));
-    for family in &families {
-        bases[family.base].waiting.fetch_add(1, Ordering::Relaxed);
-    }
-    let shared = Shared::by(threads);
+    let library = Library::keeping(2 * threads);
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel::<Ended>();
     let worker = |sender: mpsc::Sender<Ended>| {
@@ -56,7 +45,7 @@ pub(super) fn work(
         let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return };
         pool.install(|| {
             while let Some(family) = families.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let lines = family.run(&bases[family.base], &shared, directory);
+                let lines = family.run(&library, directory);
                 let lines = lines.into_iter().filter(|(place, _)| wanted(*place)).collect();
                 if sender.send(lines).is_err() {
                     return; // nobody listens any more
@@ -75,16 +64,18 @@ pub(super) fn work(
     })
 }
 
-/// Groups the runs. Families that share an unconstrained model follow each other.
-fn families(runs: &[Run]) -> (Vec<Family<'_>>, Vec<Base>) {
+/// Groups the runs. Families that share a study and an unconstrained model follow each other.
+fn families(runs: &[Run]) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     let mut bases: HashMap<String, usize> = HashMap::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (place, run) in runs.iter().enumerate() {
         let next = bases.len();
-        let base = *bases.entry(base_key(&run.config)).or_insert(next);
-        let key = if run.config.has_path() {
-            json!(TrainConfig { lambda: 0.0, ..run.config.clone() }).to_string()
+        let base = *bases.entry(base_key(run)).or_insert(next);
+        let key = if run.config.method.shares_release() {
+            let mut key = run.key();
+            key["lambda"] = json!(0.0);
+            key.to_string()
         } else {
             place.to_string()
         };
@@ -95,47 +86,36 @@ fn families(runs: &[Run]) -> (Vec<Family<'_>>, Vec<Base>) {
         families[family].runs.push((place, run));
     }
     for family in &mut families {
-        family.runs.sort_by(|(_, a), (_, b)| a.config.lambda.total_cmp(&b.config.lambda));
+        family.runs.sort_by(|(_, a), (_, b)| lambda(a).total_cmp(&lambda(b)));
     }
     families.sort_by_key(|family| family.base);
-    (families, bases.iter().map(|_| Base::default()).collect())
+    families
+}
+
+fn lambda(run: &Run) -> f64 {
+    run.config.method.aim().lambda
 }
 
 /// What decides the unconstrained model: the data, its cut and the model.
-fn base_key(config: &TrainConfig) -> String {
-    let config = TrainConfig {
-        method: Method::Erm,
-        lambda: 0.0,
-        surrogate_sharpness: 1.0,
-        sign: None,
-        mode: Mode::None,
-        privacy: None,
-        response: None,
-        one_shot: None,
-        descent: None,
-        federated: None,
-        ..config.clone()
-    };
-    json!(config).to_string()
+fn base_key(run: &Run) -> String {
+    let mut key = run.key();
+    let written = run.config.method.written();
+    if let Value::Object(settings) = &mut key {
+        for (own, _) in written.own.iter().chain(&written.steps) {
+            if !["model", "notion"].contains(own) {
+                settings.remove(*own);
+            }
+        }
+    }
+    key.to_string()
 }
 
 impl Family<'_> {
-    fn run(&self, base: &Base, shared: &Shared, directory: &Path) -> Ended {
+    fn run(&self, library: &Library, directory: &Path) -> Ended {
         let [(_, first), ..] = self.runs[..] else { return Vec::new() };
-        let lambdas: Vec<f64> = self.runs.iter().map(|(_, run)| run.config.lambda).collect();
-        let public = |compute: &mut dyn FnMut() -> Result<Public, Failure>| {
-            // Whoever comes first computes it; the others wait here.
-            let mut kept = base.public.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*kept {
-                Some(public) => Ok(public.clone()),
-                None => Ok(kept.insert(Arc::new(compute()?)).clone()),
-            }
-        };
+        let lambdas: Vec<f64> = self.runs.iter().map(|(_, run)| lambda(run)).collect();
         let config = first.config.clone();
-        let outcomes = train_family(config, &first.origins, &lambdas, shared, public, directory);
-        if base.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
-            *base.public.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        }
+        let outcomes = train_family(config, &first.origins, &lambdas, library, directory);
         let line = |run: &Run, outcome: Result<Value, &Failure>| {
             let mut line = json!({"settings": run.varying, "config": run.key()});
             let own = match outcome {

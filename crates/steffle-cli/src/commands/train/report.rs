@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
-use steffle::metrics::Report;
+use steffle_front::{
+    Bootstrap, Entry, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report, Study, Theorem,
+};
 
-use super::leaves::Leaves;
-use super::one_shot::OneShotReport;
-use super::privacy::PrivacyReport;
 use crate::commands::judge::gaps_in_evidence;
-use crate::config::Method;
+use crate::config::TrainConfig;
+use crate::failure::Failure;
 use crate::ui::{Output, Rows, left_out, number, percent, wrap};
 
 /// The JSON of `train`. Its names are a contract for users' scripts.
 #[derive(Debug, Serialize)]
 pub(crate) struct TrainReport {
-    pub(crate) method: Method,
+    pub(crate) method: &'static str,
+    #[serde(skip)]
+    pub(crate) entry: &'static Entry,
     pub(crate) mode: String,
     pub(crate) data: String,
     pub(crate) model: String,
@@ -41,11 +43,11 @@ pub(crate) struct TrainReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) validation: Option<Report>,
     pub(crate) baseline: Report,
-    pub(crate) privacy: PrivacyReport,
+    pub(crate) privacy: Privacy,
     /// What leaves a silo without noise.
     pub(crate) leaves_in_clear: Vec<Leaves>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) noise: Option<steffle::train::Theorem>,
+    pub(crate) noise: Option<Theorem>,
     /// mu that the dearest store has spent on Gaussian messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spent_mu: Option<f64>,
@@ -72,7 +74,69 @@ pub(crate) struct RowCounts {
     pub(crate) dropped_for: BTreeMap<String, usize>,
 }
 
+impl RowCounts {
+    pub(crate) fn of(study: &Study) -> Self {
+        Self {
+            train: study.rows(),
+            validation: study.validation().map_or(0, HeldOut::len),
+            test: study.test().len(),
+            dropped: study.about().dropped,
+            dropped_for: study.about().missing.clone(),
+        }
+    }
+}
+
 impl TrainReport {
+    /// What there is to say about a model; `baseline` is what the unconstrained one does.
+    pub(super) fn new(
+        config: &TrainConfig,
+        plan: &Plan,
+        model: &Model,
+        baseline: Report,
+        bootstrap: Option<Bootstrap>,
+        run_dir: &Path,
+    ) -> Result<Self, Failure> {
+        let (study, aim) = (plan.study(), plan.method().aim());
+        let schema = study.schema();
+        let outcome = model.outcome().ok_or_else(|| Failure::bug("a trained model was loaded"))?;
+        let measure = |held| Ok::<_, Failure>(model.judge_by(held, bootstrap)?.report);
+        Ok(Self {
+            method: model.method().name,
+            entry: model.method(),
+            mode: plan.method().mode().to_string(),
+            data: config.data.clone().unwrap_or_else(|| config.name()),
+            model: aim.model.as_ref().map_or_else(String::new, ToString::to_string),
+            notion: aim.notion.to_string(),
+            centralisation: study.centralisation().to_string(),
+            features: schema.layout().features,
+            parameters: plan.parameters(),
+            labels: schema.labels().to_vec(),
+            favourable: schema.labels()[usize::from(schema.favourable())].clone(),
+            rows: RowCounts::of(study),
+            silos: study.sizes().len(),
+            silo_rows: study.sizes(),
+            attributes_holders: study.attributes_holders(),
+            lambda: model.lambda(),
+            surrogate_sharpness: aim.sharpness,
+            rounds: outcome.rounds,
+            rounds_on_the_wire: outcome.trips,
+            seed: config.seed,
+            test: measure(study.test())?,
+            validation: study.validation().map(measure).transpose()?,
+            baseline,
+            privacy: model.privacy().clone(),
+            leaves_in_clear: model.leaves().to_vec(),
+            noise: outcome.theorem,
+            spent_mu: outcome.spent_mu,
+            signal_to_noise: outcome.signal_to_noise,
+            one_shot: outcome.one_shot.clone(),
+            warnings: model.warnings().to_vec(),
+            cpu_seconds: outcome.took.cpu,
+            wall_seconds: outcome.took.wall,
+            run_dir: run_dir.to_path_buf(),
+        })
+    }
+
     /// As a person reads it: first what is not guaranteed, then the numbers, then where they are.
     pub(crate) fn text(&self, output: Output) -> String {
         let mut text = String::new();
@@ -87,7 +151,7 @@ impl TrainReport {
         text += &gaps_in_evidence(&self.test);
         if let Some(told) = &self.one_shot {
             text += "\n";
-            text += &wrap(&told.text());
+            text += &wrap(&told.to_string());
         }
         text += "\n";
         if self.privacy.kind == "private" {

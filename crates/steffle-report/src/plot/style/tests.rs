@@ -31,10 +31,23 @@ fn words_and_lines_can_be_seen_on_both_papers() {
 }
 
 #[test]
-fn no_two_methods_look_alike() {
-    let known = KNOWN.iter().map(|(_, colour, shape)| (*colour, *shape));
-    let looks: Vec<_> = known.chain(SPARE).collect();
-    for (index, look) in looks.iter().enumerate() {
-        assert!(!looks[index + 1..].contains(look), "{look:?}");
+fn no_two_spare_looks_are_alike_and_a_mark_is_kept() {
+    for (index, look) in SPARE.iter().enumerate() {
+        assert!(!SPARE[index + 1..].contains(look), "{look:?}");
     }
+    let curve = |mark: Option<(&str, &str)>| Curve {
+        method: "made-up".to_owned(),
+        mark: mark.map(|(colour, marker)| crate::Mark {
+            colour: colour.to_owned(),
+            marker: marker.to_owned(),
+        }),
+        label: String::new(),
+        epsilon: None,
+        privacy: crate::Privacy::default(),
+        points: Vec::new(),
+        fit: None,
+    };
+    assert_eq!(marked(&curve(Some(("sky", "star")))), Some((6, Shape::Star)));
+    assert_eq!(marked(&curve(Some(("pink", "star")))), None);
+    assert_eq!(marked(&curve(None)), None);
 }

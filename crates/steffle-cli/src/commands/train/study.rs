@@ -1,0 +1,82 @@
+//! From a data set's name or files to a study.
+
+use std::path::Path;
+
+use steffle_data::Recipe;
+use steffle_front::{Centralisation, Cut, Files, Library, Split, Study, Table};
+
+use crate::config::{Check, Origins, TrainConfig, is_job, recipe};
+use crate::failure::Failure;
+
+/// The study that the configuration names.
+pub(super) fn study(
+    config: &TrainConfig,
+    origins: &Origins,
+    library: &Library,
+) -> Result<Study, Failure> {
+    match config.data.as_deref().map(Path::new) {
+        Some(path) if is_job(path) => files(Files::read(path)?, config, origins, library),
+        Some(name) => table(&name.to_string_lossy(), config, origins, library),
+        None => {
+            let test = config.test.clone().unwrap_or_default();
+            let named = Files::new(config.records.clone(), config.attributes.clone(), test);
+            files(named, config, origins, library)
+        }
+    }
+}
+
+/// What the columns mean; refuses what would make public parts of a private run depend on s. Nothing
+/// has been read by then but a `job.toml`.
+fn meaning(
+    known: Option<Recipe>,
+    config: &TrainConfig,
+    origins: &Origins,
+) -> Result<Recipe, Failure> {
+    let TrainConfig { meaning, partition_by, method, .. } = config;
+    let notion = &method.aim().notion;
+    let recipe = recipe(known, meaning, partition_by.as_ref(), notion, Check(origins))?;
+    method.admits(&recipe)?;
+    Ok(recipe)
+}
+
+/// One table, cut here into silos.
+fn table(
+    name: &str,
+    config: &TrainConfig,
+    origins: &Origins,
+    library: &Library,
+) -> Result<Study, Failure> {
+    let table = Table::find(name, config.meaning.path.as_deref())?;
+    let recipe = meaning(table.recipe(&config.meaning.sensitive), config, origins)?;
+    let data = library.data(table, recipe)?;
+    let split = Split { validation: config.validation, seed: config.seed };
+    let cut = Cut {
+        silos: config.silos.unwrap_or(1),
+        heterogeneity: config.heterogeneity,
+        centralisation: config.centralisation.unwrap_or(Centralisation::Silos),
+    };
+    Ok(library.study(&data, split, cut)?)
+}
+
+/// Files that are already cut.
+fn files(
+    files: Files,
+    config: &TrainConfig,
+    origins: &Origins,
+    library: &Library,
+) -> Result<Study, Failure> {
+    for (key, set) in [
+        ("validation", config.validation > 0.0),
+        ("heterogeneity", config.heterogeneity > 0.0),
+        ("partition-by", config.partition_by.is_some()),
+    ] {
+        if set {
+            let message = format!("{key} is for data that train cuts itself; these files are cut");
+            return Err(origins.conflict(key, message));
+        }
+    }
+    let recipe = meaning(Some(files.recipe().clone()), config, origins)?;
+    let TrainConfig { centralisation, silos, seed, .. } = *config;
+    let study = library.files(&files.with(recipe), centralisation, silos, seed);
+    study.map_err(|error| origins.explain(error))
+}

@@ -1,0 +1,69 @@
+//! Trains one fair classifier across silos that may not share their records, and says exactly what
+//! privacy everybody was given.
+//!
+//! ```no_run
+//! use steffle_front::{Error, Fit, Recipe, Split, Steffle, Table};
+//!
+//! fn main() -> Result<(), Error> {
+//!     let recipe = Recipe::new("hired", &["sex"]).classes(&["female", "male"]);
+//!     let data = Table::read("hiring.csv")?.with(recipe)?;
+//!     let study = data.split(Split::default())?.silos(3)?;
+//!     let model = Steffle::new().epsilon(1.0).lambda(2.0).fit(&study)?;
+//!     println!("{}\n{}", model.privacy(), model.judge(study.test())?);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | step | type |
+//! |---|---|
+//! | rows | [`Table`]: a file, a named data set, or columns in memory |
+//! | what columns mean | [`Recipe`]; a run that claims privacy needs the classes of the sensitive attribute declared |
+//! | training and test rows | [`Data::split`] |
+//! | silos, and who holds what | [`Parted::silos`], or [`Files`] that are cut already |
+//! | how to train | [`Steffle`], [`OneShot`], ..., or by name: [`method()`]; all of them: [`METHODS`] |
+//! | what it would do and cost | [`Fit::plan`] |
+//! | training | [`Fit::fit`], [`Fit::fit_with`] (progress, stopping), [`Fit::fit_path`] (several lambdas) |
+//! | the model | [`Model`]: decisions, metrics, privacy, what left in the clear, files |
+//!
+//! Noise comes from a seed unless a method is told `noise(NoiseOrigin::Secure)`: a simulation, which
+//! protects nobody and says so.
+
+mod clock;
+mod error;
+mod ground;
+mod leaves;
+mod method;
+mod methods;
+mod model;
+mod observer;
+mod privacy;
+mod study;
+mod table;
+pub mod trade_off;
+mod trained;
+
+pub use steffle::fairness::NotionName;
+pub use steffle::metrics::{Bootstrap, GroupIntervals, Interval, Report};
+pub use steffle::model::ModelKind;
+pub use steffle::node::Node;
+pub use steffle::train::Theorem;
+pub use steffle_baselines::theory;
+pub use steffle_data::{Column, Dialect, Recipe};
+
+pub use error::{Error, Status};
+pub use ground::Ground;
+pub use leaves::{Counts, Leaves};
+pub use method::{
+    Accounting, Aim, Announced, BatchSize, Entry, Given, Goal, Look, Method, Mode, NoiseOrigin,
+    NoiseShape, Plan, Protects, Reason, ServerKind, Sign, Training, Value, Written, method, names,
+};
+pub use methods::{
+    DpFermi, Erm, Estimate, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot, OneShotReport, PfLd,
+    RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
+};
+pub use model::{Judged, METRICS, MODEL, Model, Outcome, Predicted, Predictions};
+pub use observer::{Observer, Stage};
+pub use privacy::Privacy;
+pub use study::{About, Centralisation, Cut, Files, HeldOut, Library, Split, Study};
+pub use table::{Data, Parted, Table};
+pub use trained::{Took, Trace, Trained};

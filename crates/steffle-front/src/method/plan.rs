@@ -1,0 +1,170 @@
+//! A method and a study together: what will be done, what it costs, and the training itself.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use steffle::model::Classifier;
+use steffle_privacy::ledger::{Offer, Statement, statement};
+
+use super::{Entry, Method, Training};
+use crate::Error;
+use crate::ground::Ground;
+use crate::leaves::{Counts, Leaves, in_words, leaves};
+use crate::model::Model;
+use crate::observer::Observer;
+use crate::privacy::Privacy;
+use crate::study::Study;
+
+/// What will be done. Nothing has been computed yet.
+pub struct Plan {
+    study: Study,
+    method: Arc<dyn Method>,
+    model: Arc<dyn Classifier>,
+    announced: Announced,
+    privacy: Privacy,
+    leaves: Vec<Leaves>,
+    warnings: Vec<String>,
+}
+
+/// How much will be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Announced {
+    /// Absent for methods that stop at an optimum.
+    pub rounds: Option<u32>,
+    /// Numbers that one silo sends about the sensitive attribute in a round.
+    pub private_numbers_per_round: Option<usize>,
+    /// Classes that leave the attributes divisions, once, for methods that train on them.
+    pub classes_released: Option<usize>,
+    /// Numbers about the sensitive attribute that a silo releases, once, in a one-shot run.
+    pub numbers_released_once: Option<usize>,
+}
+
+impl Plan {
+    /// Checks a method against a study.
+    pub(crate) fn new(method: &dyn Method, study: &Study) -> Result<Self, Error> {
+        method.admits(study.schema().recipe())?;
+        fits(method.entry(), study.labels())?;
+        let model = method.aim().settled(study).build(study)?;
+        let method = method.settle(study)?;
+        let counts = Counts::new(study, &*method, model.parameters());
+        let leaves = leaves(&*method, study, &counts);
+        let announced = method.announced(study, &counts);
+        let (claim, epsilon, delta) = method.offered(study, model.blocks().len())?;
+        let offer = Offer {
+            method: method.entry().name.to_owned(),
+            mode: method.mode().to_string(),
+            notion: method.aim().notion.to_string(),
+            rounds: announced.rounds.unwrap_or(1),
+            epsilon,
+            delta,
+            claim,
+            noise: method.noise(),
+        };
+        let said = statement(&offer.check()?, &[]);
+        let privacy = said_of(&*method, study, &leaves, &said)?;
+        let mut warnings = study.about().warnings.clone();
+        warnings.extend(method.warnings(study.labels()));
+        Ok(Self { study: study.clone(), method, model, announced, privacy, leaves, warnings })
+    }
+
+    /// The method, with all its settings.
+    pub fn method(&self) -> &dyn Method {
+        &*self.method
+    }
+
+    /// The same, to keep.
+    pub fn settled(&self) -> Arc<dyn Method> {
+        self.method.clone()
+    }
+
+    /// What it is about.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// Parameters of the model.
+    pub fn parameters(&self) -> usize {
+        self.model.parameters()
+    }
+
+    /// How much will be done.
+    pub fn announced(&self) -> Announced {
+        self.announced
+    }
+
+    /// What will be said about privacy, if the run does what it offers.
+    pub fn privacy(&self) -> &Privacy {
+        &self.privacy
+    }
+
+    /// What leaves a silo without noise.
+    pub fn leaves(&self) -> &[Leaves] {
+        &self.leaves
+    }
+
+    /// What is allowed but will not work well.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Trains.
+    pub fn train(&self, observer: &dyn Observer) -> Result<Model, Error> {
+        let lambda = self.method.aim().lambda;
+        let mut trained = self.train_path(&[lambda], observer)?;
+        trained.pop().unwrap_or_else(|| Err(Error::bug("a method trained nothing")))
+    }
+
+    /// A model for every lambda, from one release and each found from the one before, by rising
+    /// lambda; for methods whose lambdas do not share a release, one model for the lambda they have.
+    pub fn train_path(
+        &self,
+        lambdas: &[f64],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Result<Model, Error>>, Error> {
+        let aim = self.method.aim();
+        let mut ground = Ground::new(&self.study, &*self.method, &self.model, observer)?;
+        let name = aim.model.as_ref().map_or_else(String::new, ToString::to_string);
+        let public = ground.unconstrained(&name)?;
+        let trained = self.method.train(Training { ground, public: &public, lambdas })?;
+        let model = |(trained, &lambda): (Result<_, Error>, &f64)| {
+            Model::new(self, &self.model, trained?, lambda)
+        };
+        Ok(trained.into_iter().zip(lambdas).map(model).collect())
+    }
+
+    /// What may be said of what was released.
+    pub(crate) fn said(&self, said: Option<&Statement>) -> Result<Privacy, Error> {
+        match said {
+            Some(said) => said_of(&*self.method, &self.study, &self.leaves, said),
+            None => Ok(self.privacy.clone()),
+        }
+    }
+}
+
+/// Refuses labels that a method is not defined for.
+fn fits(entry: &Entry, labels: usize) -> Result<(), Error> {
+    match entry.labels {
+        Some(defined) if defined != labels => {
+            let message = format!(
+                "method {} is defined for {defined} labels; the data has {labels}",
+                entry.name
+            );
+            Err(Error::data("config::method", message).with_help("use fermi or steffle"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn said_of(
+    method: &dyn Method,
+    study: &Study,
+    leaves: &[Leaves],
+    said: &Statement,
+) -> Result<Privacy, Error> {
+    let mut privacy = match Privacy::contradicted(said) {
+        Some(contradicted) => contradicted,
+        None => method.privacy(study, said)?,
+    };
+    privacy.statement += &in_words(method.entry(), leaves);
+    Ok(privacy)
+}

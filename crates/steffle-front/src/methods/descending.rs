@@ -1,0 +1,321 @@
+//! What Algorithm 1 and its presets share: noise, steps, what they say about privacy, what leaves.
+
+use steffle::noise::NoiseKind;
+use steffle::protocol::Batch;
+use steffle::train::Plan;
+use steffle_privacy::ledger::{Claim, Statement};
+use steffle_privacy::{Delta, Mu, gdp};
+
+use crate::Error;
+use crate::leaves::{Counts, Leaves};
+use crate::method::{
+    Aim, Announced, Bounds, Entry, Given, Mode, Noise, Steps, Training, Written, refuse_by_mode,
+    refuse_foreign, weak_signal,
+};
+use crate::privacy::{Privacy, claimed, neighbour, one_row_only, where_noise_is_from};
+use crate::study::Study;
+use crate::trained::Trained;
+
+/// A method that descends by the rounds of Algorithm 1's protocol.
+#[derive(Debug, Clone)]
+pub(crate) struct Descending {
+    pub(crate) entry: &'static Entry,
+    pub(crate) aim: Aim,
+    pub(crate) mode: Mode,
+    pub(crate) noise: Option<Noise>,
+    pub(crate) steps: Steps,
+}
+
+impl Descending {
+    /// Algorithm 1 in a mode, with steps of `theta_step` where none is said and it is not the usual.
+    pub(crate) fn read(
+        entry: &'static Entry,
+        given: &Given,
+        mode: Mode,
+        theta_step: Option<f64>,
+    ) -> Result<Self, Error> {
+        refuse_foreign(entry, given, mode)?;
+        refuse_by_mode(given, mode)?;
+        let noise = Noise::read(given, mode, |clip| Noise::theorem(given, clip))?;
+        let server = Steps::server(entry, given, mode)?;
+        let mut usual = Steps::usual_sizes(given)?;
+        usual.theta = theta_step.unwrap_or(usual.theta);
+        let steps = Steps::read(given, server, usual)?;
+        let aim = Aim::read(entry, given)?;
+        Ok(Self { entry, aim, mode, noise, steps })
+    }
+
+    /// Complete and checked for a study.
+    pub(crate) fn settled(&self, study: &Study) -> Result<Self, Error> {
+        let mut settled = self.clone();
+        let sizes = study.sizes();
+        settled.aim = self.aim.settled(study);
+        settled.noise = self.noise.map(|noise| noise.settled(study.rows()));
+        settled.steps.settle(self.mode, &sizes);
+        let mode = match settled.noise {
+            None => steffle::train::Mode::None,
+            Some(noise) => noise.to_core(self.mode)?,
+        };
+        settled.steps.check(self.aim.lambda, mode, &sizes)?;
+        Ok(settled)
+    }
+
+    pub(crate) fn written(&self) -> Written {
+        let mut written = self.aim.written(self.entry);
+        written.push("mode", Some(self.mode.to_string()));
+        if let Some(noise) = &self.noise {
+            noise.write(&mut written);
+        }
+        self.steps.write(&mut written);
+        written
+    }
+
+    pub(crate) fn claims(&self) -> bool {
+        self.noise.is_some_and(|noise| noise.holds())
+    }
+
+    pub(crate) fn noise_kind(&self) -> NoiseKind {
+        self.noise.map_or(NoiseKind::Simulation, |noise| noise.kind())
+    }
+
+    pub(crate) fn announced(&self, counts: &Counts) -> Announced {
+        let Counts { cells, classes, labels, parameters, .. } = *counts;
+        Announced {
+            rounds: self.steps.rounds(),
+            private_numbers_per_round: Some(cells * (parameters + classes * labels)),
+            ..Announced::default()
+        }
+    }
+
+    pub(crate) fn offered(&self, study: &Study, layers: usize) -> Result<(Claim, f64, f64), Error> {
+        let protected = self.steps.plan()?.protected(study.classes(), study.mean_size(), layers)?;
+        Ok(protected.map_or((Claim::Nothing, 0.0, 0.0), |protected| {
+            (protected.claim, protected.epsilon.value(), protected.delta.value())
+        }))
+    }
+
+    /// What is said of noise that was asked for; `none` is said where none was.
+    pub(crate) fn privacy(
+        &self,
+        study: &Study,
+        said: &Statement,
+        none: &str,
+    ) -> Result<Privacy, Error> {
+        let Some(noise) = self.noise else { return Ok(Privacy::none(none)) };
+        let plan = self.steps.plan()?;
+        Ok(match noise.bounds {
+            Bounds::Exact { .. } => self.guarantee(study, said, plan),
+            Bounds::Paper { .. } | Bounds::Published { .. } => self.theorem(study, noise, plan),
+        })
+    }
+
+    pub(crate) fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
+        let Counts { cells, labels, parameters, .. } = *counts;
+        let public = if self.mode == Mode::Paper { 0 } else { parameters };
+        let mut table = vec![Leaves::new(
+            "training, per round",
+            "two counts, the loss gradient; per cell a count, output sums and, unless the mode is \
+             paper, the public part of the gradient",
+            2 + parameters + cells * (1 + labels + public),
+            "secure aggregation",
+        )];
+        if matches!(self.mode, Mode::Exact | Mode::Poisson) {
+            table.push(Leaves::new(
+                "noise, per round",
+                "its scales, which depend on the features",
+                4,
+                "needed to average messages well",
+            ));
+        }
+        table
+    }
+
+    pub(crate) fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
+        let mut trained = self.steps.train(run)?;
+        trained.warnings.extend(weak_signal(self.noise.as_ref(), trained.signal_to_noise));
+        Ok(vec![Ok(trained)])
+    }
+
+    /// The statement of the modes whose claim holds.
+    fn guarantee(&self, study: &Study, said: &Statement, plan: &Plan) -> Privacy {
+        let (epsilon, delta) = claimed(said);
+        let unit = neighbour(study.about().largest_unit);
+        let how = match (self.mode, plan.batch()) {
+            (Mode::Poisson, _) => format!(
+                "{} rounds on secret Poisson batches, accounted by their privacy loss distribution",
+                plan.rounds() + 1
+            ),
+            (_, Batch::Block(blocks)) => format!(
+                "every record in at most {} of {} rounds on {blocks} public blocks, priced at their \
+                 exact sensitivity",
+                plan.visits(),
+                plan.rounds()
+            ),
+            _ => format!(
+                "a table and {} rounds on all records, each priced at its exact sensitivity",
+                plan.rounds()
+            ),
+        };
+        let central = self.entry.central;
+        let who = match study.is_split() {
+            _ if central => {
+                "everyone but the curator, who is trusted with all records and attributes"
+            }
+            false => "the server and all other silos",
+            true => {
+                "the server and all silos; attributes holders learn the features of every record"
+            }
+        };
+        let place = if central { "" } else { "in each silo, " };
+        let source = where_noise_is_from(said, "run on");
+        let statement = format!(
+            "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
+             attribute of every {unit}, {place}against {who}: {how}, integer noise. {source} \
+             Features and labels are not protected."
+        );
+        Privacy::holding(said, statement)
+    }
+
+    /// The statement of the paper's noise.
+    fn theorem(&self, study: &Study, noise: Noise, plan: &Plan) -> Privacy {
+        let (epsilon, delta) = (noise.epsilon, noise.delta.unwrap_or_default());
+        let honest = honest_epsilon(noise, plan, study);
+        let instead = honest.map_or_else(String::new, |honest| {
+            format!(
+                ": an honest accountant gives epsilon {honest:.1} for a record in full batches, \
+                 more in an epoch's smaller last batch, not counting the class frequencies, which \
+                 are sent exactly"
+            )
+        });
+        let units = one_row_only(study.about().largest_unit);
+        let whose = if self.entry.central {
+            "the sensitive attribute against everyone but a trusted curator"
+        } else {
+            "each silo's sensitive attribute"
+        };
+        let statement = format!(
+            "The guarantee does not hold: Theorem 3.2 claims epsilon {epsilon} at delta {delta:.1e} \
+             for {whose}, but it prices a round's two messages one at a time \
+             and the exact gradients reveal which records were in the batch{instead}.{units} This \
+             is also a seeded simulation on one machine: whoever knows the seed can subtract the \
+             noise. Features and labels are not protected at all."
+        );
+        Privacy::broken(epsilon, delta, honest, statement)
+    }
+}
+
+/// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
+fn honest_epsilon(noise: Noise, plan: &Plan, study: &Study) -> Option<f64> {
+    let (sizes, split) = (study.sizes(), study.is_split());
+    let largest = sizes.iter().copied().max()?;
+    let batch = |held: usize| match (plan.batch(), split) {
+        (Batch::All | Batch::Block(_), _) => held,
+        (Batch::Mini(size), false) => size as usize,
+        // Silos of one attributes holder announce equal shares of their records.
+        (Batch::Mini(size), true) => (size as usize * held / largest).clamp(1, size as usize),
+    };
+    let cost = |held, size| squared_mu(noise, plan.rounds(), held, size, study.classes());
+    let worst = if split {
+        cost(sizes.iter().sum(), sizes.iter().map(|&held| batch(held)).sum())
+    } else {
+        sizes.iter().map(|&held| cost(held, batch(held))).fold(0.0, f64::max)
+    };
+    let mu = Mu::try_from(worst.sqrt()).ok()?;
+    Some(gdp::epsilon(mu, Delta::try_from(noise.delta?).ok()?))
+}
+
+/// mu^2 of all participations of a record of one of `records`, `batch` of them in a round.
+///
+/// One participation costs at most `8/(rho (m sigma)^2)` for the table (rows r and r' move by at
+/// most 1 under noise `m sigma sqrt(p)/2`) and `4/(D m sigma)^2` for theta (the clipped sum moves
+/// by at most 2 L under noise `m sigma L D`). With the theorem's
+/// `sigma^2 = 16 T ln(1/delta)/(epsilon^2 n^2 rho)` and rho at most 1/k the two together are
+/// `(n/m)^2 epsilon^2 (1/2 + 1/(4 k D^2)) / (T ln(1/delta))`.
+fn squared_mu(noise: Noise, rounds: u32, records: usize, batch: usize, classes: usize) -> f64 {
+    let Noise { epsilon, delta, bounds } = noise;
+    let Bounds::Paper { diameter, .. } = bounds else { return 0.0 };
+    let rounds = f64::from(rounds);
+    let times = (rounds / records.div_ceil(batch.max(1)) as f64).ceil();
+    let ratio = records as f64 / batch as f64;
+    let joint = 0.5 + 1.0 / (4.0 * classes as f64 * diameter * diameter);
+    times * (ratio * epsilon).powi(2) * joint / (rounds * -delta.unwrap_or_default().ln())
+}
+
+/// The trait's methods that all of them have from here.
+macro_rules! descends {
+    () => {
+        fn entry(&self) -> &'static Entry {
+            &ENTRY
+        }
+
+        fn aim(&self) -> &Aim {
+            &self.0.aim
+        }
+
+        fn mode(&self) -> Mode {
+            self.0.mode
+        }
+
+        fn written(&self) -> Written {
+            self.0.written()
+        }
+
+        fn claims(&self) -> bool {
+            self.0.claims()
+        }
+
+        fn noise(&self) -> NoiseKind {
+            self.0.noise_kind()
+        }
+
+        fn announced(&self, _: &Study, counts: &Counts) -> Announced {
+            self.0.announced(counts)
+        }
+
+        fn offered(&self, study: &Study, layers: usize) -> Result<(Claim, f64, f64), Error> {
+            self.0.offered(study, layers)
+        }
+
+        fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
+            self.0.leaves(counts)
+        }
+
+        fn warnings(&self, labels: usize) -> Vec<String> {
+            self.0.steps.warnings(labels)
+        }
+
+        fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
+            self.0.train(run)
+        }
+    };
+}
+pub(crate) use descends;
+
+#[cfg(test)]
+mod tests {
+    use steffle_privacy::{Epsilon, GroupFraction, Rounds, paper};
+
+    use super::*;
+
+    /// The closed form against the theorem's own sigma and the cost of each message.
+    #[test]
+    fn the_cost_is_that_of_the_theorem_s_noise() {
+        let diameter: f64 = 3.0;
+        let bounds = Bounds::Paper { clip: 2.0, diameter };
+        let asked = Noise { epsilon: 3.0, delta: Some(1e-9), bounds };
+        let (rounds, records, batch, classes) = (1800, 11_305, 256, 2);
+        let rho = 1.0 / classes as f64;
+        let sigma = paper::sigma_dual(
+            Epsilon::try_from(asked.epsilon).unwrap(),
+            Delta::try_from(1e-9).unwrap(),
+            Rounds::try_from(u64::from(rounds)).unwrap(),
+            records,
+            GroupFraction::try_from(rho).unwrap(),
+        );
+        let per_round = (8.0 / rho + 4.0 / diameter.powi(2)) / (batch as f64 * sigma).powi(2);
+        // 45 batches make an epoch, so 40 epochs.
+        let expected = 40.0 * per_round;
+        let found = squared_mu(asked, rounds, records, batch, classes);
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} against {expected}");
+    }
+}

@@ -1,0 +1,105 @@
+//! `fermi`: the central optimum with the true classes, the reference without privacy.
+
+use std::sync::Arc;
+
+use steffle::division::attributes::ClassRelease;
+use steffle_privacy::ledger::Statement;
+
+use super::builder::builder;
+use super::path::{evaluation, on_classes, reason};
+use crate::Error;
+use crate::leaves::{Counts, Leaves};
+use crate::method::{
+    Aim, Announced, Entry, Goal, Look, Method, Mode, Protects, Training, Written, refuse_foreign,
+};
+use crate::privacy::Privacy;
+use crate::study::Study;
+use crate::trained::Trained;
+
+/// The method.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "fermi",
+    about: "the central optimum with the true classes, no privacy",
+    settings: &[
+        "lambda",
+        "surrogate-sharpness",
+        "silos",
+        "heterogeneity",
+        "partition-by",
+        "centralisation",
+    ],
+    pins: &[],
+    modes: &[Mode::None],
+    central: true,
+    goal: Goal::Groups,
+    needs_notion: false,
+    labels: None,
+    answers_by_id: true,
+    protects: &Protects::ATTRIBUTE,
+    without_noise: "Nothing is sent before the curator has it. Without noise, and in training from \
+                    the true classes, the curator computes numbers for",
+    look: Look { colour: "black", marker: "diamond" },
+    reason: |entry, key, _| reason(entry, key, ", which adds no noise"),
+    build: |given| {
+        refuse_foreign(&ENTRY, given, given.word("mode")?.unwrap_or(Mode::None))?;
+        Ok(Arc::new(Run(Aim::read(&ENTRY, given)?)))
+    },
+};
+
+builder! {
+    /// The central optimum with the true classes: nothing is private.
+    Fermi: model, notion, lambda, sharpness
+}
+
+#[derive(Debug)]
+struct Run(Aim);
+
+impl Method for Run {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn aim(&self) -> &Aim {
+        &self.0
+    }
+
+    fn label(&self) -> &'static str {
+        "FERMI (not private)"
+    }
+
+    fn written(&self) -> Written {
+        let mut written = self.0.written(&ENTRY);
+        written.push("mode", Some(Mode::None.to_string()));
+        written
+    }
+
+    fn shares_release(&self) -> bool {
+        true
+    }
+
+    fn settle(&self, study: &Study) -> Result<Arc<dyn Method>, Error> {
+        Ok(Arc::new(Self(self.0.settled(study))))
+    }
+
+    fn announced(&self, study: &Study, _: &Counts) -> Announced {
+        Announced { classes_released: Some(study.rows()), ..Announced::default() }
+    }
+
+    fn privacy(&self, _: &Study, _: &Statement) -> Result<Privacy, Error> {
+        Ok(Privacy::none(
+            "This run gives no privacy: fermi is the central reference, which has all records and \
+             the sensitive attribute of every one of them in one place and trains on them as they \
+             are. (The data was on this machine.)",
+        ))
+    }
+
+    fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
+        let what =
+            "count, loss, two gradients; per cell a count and a class table from the answers";
+        vec![evaluation(what, counts)]
+    }
+
+    fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
+        on_classes(run, ClassRelease::Revealed)
+    }
+}

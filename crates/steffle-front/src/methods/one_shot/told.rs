@@ -1,0 +1,143 @@
+//! What a one-shot release tells about models, and whether it tells enough.
+
+use std::fmt;
+
+use serde::Serialize;
+use steffle::federation::{GapEstimate, OneShot, Pooling};
+use steffle::train::Targeted;
+use steffle_privacy::{Delta, Mu, discrete};
+
+/// What a one-shot release says about a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OneShotReport {
+    /// Whether silos were decoded together.
+    pub pooled: bool,
+    /// Estimated gap of the unconstrained model's decisions on the training rows.
+    pub unconstrained_gap: Estimate,
+    /// The same of this model.
+    pub gap: Estimate,
+    /// What was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_gap: Option<f64>,
+    /// Whether the estimate is at most the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_reached: Option<bool>,
+    /// Below this epsilon, no fairness gain is to be expected on these rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub useful_from_epsilon: Option<f64>,
+}
+
+/// An estimate from the release, with the standard error that its noise gives.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub estimate: f64,
+    /// Its standard error, of the release's noise alone.
+    pub standard_error: f64,
+}
+
+/// A release and what it says about the unconstrained model.
+pub(super) struct Told {
+    release: OneShot,
+    unconstrained: GapEstimate,
+    mu: Mu,
+    delta: Delta,
+}
+
+impl Told {
+    pub(super) fn new(release: OneShot, unconstrained: GapEstimate, mu: Mu, delta: Delta) -> Self {
+        Self { release, unconstrained, mu, delta }
+    }
+
+    pub(super) fn one_shot(&self) -> &OneShot {
+        &self.release
+    }
+
+    /// What it says about a model whose gap was chosen, and what to warn of.
+    pub(super) fn targeted(
+        &self,
+        targeted: &Targeted,
+        target: f64,
+    ) -> (OneShotReport, Vec<String>) {
+        let (report, mut warnings) = self.report(targeted.estimate);
+        if !targeted.reached {
+            warnings.push(format!(
+                "no lambda brought the estimated gap down to {target}: the smallest was {:.4} at \
+                 lambda {:.3}",
+                targeted.estimate.gap, targeted.lambda
+            ));
+        }
+        if targeted.estimate.standard_error > target {
+            warnings.push(format!(
+                "the target gap is smaller than the standard error of its estimate ({:.4}): do \
+                 not take the estimate for a certificate",
+                targeted.estimate.standard_error
+            ));
+        }
+        let (target_gap, target_reached) = (Some(target), Some(targeted.reached));
+        (OneShotReport { target_gap, target_reached, ..report }, warnings)
+    }
+
+    /// What it says about a model with this gap, and what to warn of.
+    pub(super) fn report(&self, gap: GapEstimate) -> (OneShotReport, Vec<String>) {
+        let useful = self.useful_from();
+        let GapEstimate { gap: before, standard_error, .. } = self.unconstrained;
+        let weak = useful.map(|epsilon| {
+            format!(
+                "your noise exceeds the signal: the release puts the gap of the unconstrained \
+                 model at {:.1} +- {:.1} percentage points; expect no fairness gain below epsilon \
+                 {epsilon:.2} on this many records",
+                100.0 * before,
+                100.0 * standard_error
+            )
+        });
+        let report = OneShotReport {
+            pooled: self.release.pooling() != Pooling::Local,
+            unconstrained_gap: self.unconstrained.into(),
+            gap: gap.into(),
+            target_gap: None,
+            target_reached: None,
+            useful_from_epsilon: useful,
+        };
+        (report, weak.into_iter().collect())
+    }
+
+    /// The epsilon at which noise alone would no longer explain the gap, where it does. A gap that
+    /// cannot be told from 0 is taken to be one standard error.
+    fn useful_from(&self) -> Option<f64> {
+        let GapEstimate { gap, standard_error, .. } = self.unconstrained;
+        if !self.unconstrained.within_noise() {
+            return None;
+        }
+        let needed = self.unconstrained.threshold() * standard_error;
+        let ratio = needed / gap.max(standard_error);
+        // Noise goes with 1 / mu.
+        let enough = Mu::try_from(self.mu.value() * ratio).ok()?;
+        discrete::epsilon(enough, self.delta).ok()
+    }
+}
+
+impl fmt::Display for OneShotReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let points = |value: f64| 100.0 * value;
+        let target = self
+            .target_gap
+            .map_or_else(String::new, |target| format!(" for a target of {:.1}", points(target)));
+        write!(
+            f,
+            "On the training rows the release puts the gap of this model at {:.1} +- {:.1} \
+             percentage points{target} (unconstrained: {:.1} +- {:.1}). The error is that of the \
+             release's noise alone: no certificate, least of all below epsilon 0.5.",
+            points(self.gap.estimate),
+            points(self.gap.standard_error),
+            points(self.unconstrained_gap.estimate),
+            points(self.unconstrained_gap.standard_error),
+        )
+    }
+}
+
+impl From<GapEstimate> for Estimate {
+    fn from(GapEstimate { gap, standard_error, .. }: GapEstimate) -> Self {
+        Self { estimate: gap, standard_error }
+    }
+}

@@ -1,0 +1,162 @@
+//! `randomised-response`: the optimum with classes that were randomised once.
+
+use std::sync::Arc;
+
+use steffle::division::attributes::{ClassRelease, RandomisedResponse as Response};
+use steffle::noise::NoiseKind;
+use steffle_privacy::Epsilon;
+use steffle_privacy::ledger::{Claim, Statement, StatementKind};
+
+use super::builder::builder;
+use super::path::{evaluation, on_classes, reason};
+use crate::Error;
+use crate::leaves::{Counts, Leaves};
+use crate::method::{
+    Aim, Announced, Entry, Given, Goal, Look, Method, Mode, NoiseOrigin, Protects, Training,
+    Written, refuse_foreign,
+};
+use crate::privacy::{Privacy, claimed};
+use crate::study::Study;
+use crate::trained::Trained;
+
+/// The method.
+pub(crate) static ENTRY: Entry = Entry {
+    name: "randomised-response",
+    about: "the optimum with classes that were randomised once",
+    settings: &[
+        "lambda",
+        "surrogate-sharpness",
+        "epsilon",
+        "noise",
+        "silos",
+        "heterogeneity",
+        "partition-by",
+        "centralisation",
+    ],
+    pins: &[],
+    modes: &[Mode::None],
+    central: false,
+    goal: Goal::Groups,
+    needs_notion: true,
+    labels: None,
+    answers_by_id: true,
+    protects: &Protects::ANSWERS,
+    without_noise: "Without noise, because it involves the attribute only as it was answered, every \
+                    silo sends numbers for",
+    look: Look { colour: "green", marker: "up" },
+    reason: |entry, key, _| reason(entry, key, ": its one parameter is epsilon"),
+    build: |given| Ok(Arc::new(Run::read(given)?)),
+};
+
+builder! {
+    /// Every class is randomised once, then the optimum: private against everybody, at a price.
+    RandomisedResponse: model, notion, lambda, sharpness, epsilon, noise
+}
+
+#[derive(Debug, Clone)]
+struct Run {
+    aim: Aim,
+    epsilon: f64,
+    noise: NoiseOrigin,
+}
+
+impl Run {
+    fn read(given: &Given) -> Result<Self, Error> {
+        refuse_foreign(&ENTRY, given, given.word("mode")?.unwrap_or(Mode::None))?;
+        let allowed = "a finite number, 0.000001 or more";
+        let epsilon = given.number("epsilon", 1e-6.., allowed)?.ok_or_else(|| {
+            let message = "method randomised-response needs a privacy parameter";
+            Error::conflict("method", message).with_help("add --epsilon, for example --epsilon 1")
+        })?;
+        let noise = given.word("noise")?.unwrap_or(NoiseOrigin::Simulated);
+        Ok(Self { aim: Aim::read(&ENTRY, given)?, epsilon, noise })
+    }
+}
+
+impl Method for Run {
+    fn entry(&self) -> &'static Entry {
+        &ENTRY
+    }
+
+    fn aim(&self) -> &Aim {
+        &self.aim
+    }
+
+    fn label(&self) -> &'static str {
+        "randomised response"
+    }
+
+    fn written(&self) -> Written {
+        let mut written = self.aim.written(&ENTRY);
+        written.push("mode", Some(Mode::None.to_string()));
+        written.push("epsilon", Some(self.epsilon));
+        written.push("noise", Some(self.noise.to_string()));
+        written
+    }
+
+    fn claims(&self) -> bool {
+        true
+    }
+
+    fn noise(&self) -> NoiseKind {
+        self.noise.into()
+    }
+
+    fn shares_release(&self) -> bool {
+        true
+    }
+
+    fn settle(&self, study: &Study) -> Result<Arc<dyn Method>, Error> {
+        Ok(Arc::new(Self { aim: self.aim.settled(study), ..self.clone() }))
+    }
+
+    fn announced(&self, study: &Study, _: &Counts) -> Announced {
+        Announced { classes_released: Some(study.rows()), ..Announced::default() }
+    }
+
+    fn offered(&self, _: &Study, _: usize) -> Result<(Claim, f64, f64), Error> {
+        Ok((Claim::Pure, self.epsilon, 0.0))
+    }
+
+    fn privacy(&self, study: &Study, said: &Statement) -> Result<Privacy, Error> {
+        let (epsilon, _) = claimed(said);
+        let others = (study.classes() - 1) as f64;
+        let kept = 100.0 * epsilon.exp() / (epsilon.exp() + others);
+        let kept = if kept.is_finite() { kept } else { 100.0 };
+        let units = match study.about().largest_unit {
+            0 | 1 => "unit",
+            _ => "unit (all rows of a unit get one answer)",
+        };
+        let source = if said.kind == StatementKind::Private {
+            "The random bits came from the operating system and were not kept; another run draws \
+             new answers and spends again."
+        } else {
+            "But this run is a seeded simulation on one machine: whoever knows the seed can undo \
+             the answers, so nothing was protected here."
+        };
+        let statement = format!(
+            "Every attributes division answers once per {units} with a randomised class: the true \
+             one with probability {kept:.1} %, else one of the {others} other(s). That is pure \
+             local privacy of the sensitive attribute, epsilon {epsilon} and delta 0, against \
+             everybody who sees the answers, the silo's own records division included; training on \
+             them, for any lambda, notion and model, adds nothing to it. {source} Features and \
+             labels are not protected: the loss gradients and class tables that silos send are \
+             exact functions of them and of the answers."
+        );
+        Ok(Privacy::holding(said, statement))
+    }
+
+    fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
+        let what =
+            "count, loss, two gradients; per cell a count and a class table from the answers";
+        vec![evaluation(what, counts)]
+    }
+
+    fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
+        let refuse = |error: String| Error::usage("config::epsilon", error);
+        let epsilon = Epsilon::try_from(self.epsilon).map_err(|e| refuse(e.to_string()))?;
+        let response = Response::new(epsilon, run.ground.study.classes());
+        let response = response.map_err(|error| refuse(error.to_string()))?;
+        on_classes(run, ClassRelease::Randomised(response))
+    }
+}

@@ -1,0 +1,128 @@
+//! Files that are cut already: who holds what is not ours to choose.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use steffle::record::{Attributes, Records};
+use steffle_data::{Job, Recipe};
+
+use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study};
+use crate::Error;
+
+/// The files of a study, one or two per silo.
+#[derive(Debug, Clone)]
+pub struct Files(Job);
+
+impl Files {
+    /// Those that a `job.toml` names, with what it says about their columns.
+    pub fn read(job: &Path) -> Result<Self, Error> {
+        Ok(Self(Job::read(job)?))
+    }
+
+    /// Records files, attributes files and a file to test on.
+    pub fn new(records: Vec<PathBuf>, attributes: Vec<PathBuf>, test: PathBuf) -> Self {
+        let mut job = Job::new(Recipe::default());
+        (job.records, job.attributes, job.test) = (records, attributes, test);
+        Self(job)
+    }
+
+    /// What the columns mean.
+    pub fn recipe(&self) -> &Recipe {
+        &self.0.recipe
+    }
+
+    /// The same files with columns of another meaning.
+    #[must_use]
+    pub fn with(mut self, recipe: Recipe) -> Self {
+        self.0.recipe = recipe;
+        self
+    }
+
+    /// Reads and encodes them; refuses files that are not what was asked for, where something was.
+    pub fn study(
+        &self,
+        asked: Option<Centralisation>,
+        silos: Option<usize>,
+        seed: u64,
+    ) -> Result<Study, Error> {
+        let job = &self.0;
+        let loaded = job.load()?;
+        let whole = !job.silos.is_empty();
+        let (records, attributes) = (&loaded.records, &loaded.attributes);
+        let centralisation = arrange(asked, silos, whole, records, attributes)?;
+        let schema = loaded.schema;
+        let about = About {
+            dropped: loaded.dropped,
+            missing: loaded.missing,
+            reading: loaded.reading,
+            warnings: loaded.warnings,
+            largest_unit: loaded.largest_unit,
+        };
+        let encoded = Encoded {
+            records: loaded.records,
+            test: HeldOut::of(&loaded.test, loaded.test.rows(), &schema)?,
+            validation: None,
+            unconstrained: Mutex::default(),
+            schema,
+        };
+        Ok(Study(Arc::new(Inner {
+            encoded,
+            centralisation,
+            seed,
+            holders: Holders::Files(Box::new(job.clone())),
+            sealed: Mutex::new(Some(loaded.attributes)),
+            about,
+        })))
+    }
+
+    /// What tells them from other files of one program.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// Which centralisation the files are, or whether they are the one that was asked for.
+fn arrange(
+    asked: Option<Centralisation>,
+    asked_silos: Option<usize>,
+    whole: bool,
+    records: &[Records],
+    attributes: &[Attributes],
+) -> Result<Centralisation, Error> {
+    let (silos, holders) = (records.len(), attributes.len());
+    let paired = silos == holders && records.iter().zip(attributes).all(|(r, a)| same_ids(r, a));
+    let natural = match (silos, holders) {
+        (1, 1) => Centralisation::OneSilo,
+        _ if paired => Centralisation::Silos,
+        (_, 1) => Centralisation::CentralAttributes,
+        _ => Centralisation::General(holders),
+    };
+    let centralisation = asked.unwrap_or(natural);
+    let possible = match centralisation {
+        Centralisation::OneSilo => silos == 1 && holders == 1,
+        Centralisation::Silos => paired,
+        Centralisation::CentralAttributes => holders == 1 && !whole,
+        Centralisation::General(asked) => holders == asked && !whole,
+    };
+    if asked_silos.is_some_and(|asked| asked != silos) {
+        let message = format!("--silos differs from the number of records files, {silos}");
+        return Err(Error::conflict("silos", message));
+    }
+    if !possible {
+        let message = format!(
+            "centralisation {centralisation} does not fit {silos} records and {holders} \
+             attributes files, which are {natural}"
+        );
+        return Err(Error::conflict("centralisation", message));
+    }
+    Ok(centralisation)
+}
+
+fn same_ids(records: &Records, attributes: &Attributes) -> bool {
+    let sorted = |ids: &[u64]| {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids
+    };
+    sorted(records.ids()) == sorted(attributes.ids())
+}

@@ -1,0 +1,44 @@
+//! Rows that are not trained on.
+
+use steffle::record::Records;
+use steffle_data::{Dataset, Groups, Schema, Unmatched, encode, evaluation_groups};
+
+use crate::Error;
+
+/// Encoded records whose groups may be looked at, because they are not trained on.
+pub struct HeldOut {
+    pub(crate) records: Records,
+    pub(crate) groups: Groups,
+    unmatched: Unmatched,
+    dropped: usize,
+}
+
+impl HeldOut {
+    /// The given rows, encoded.
+    pub(crate) fn of(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Self, Error> {
+        let encoded = encode(data, rows, schema)?;
+        let groups = evaluation_groups(data, rows, schema)?;
+        let (records, unmatched) = (encoded.records, encoded.unmatched);
+        Ok(Self { records, groups, unmatched, dropped: data.dropped() })
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Rows of the same table that were left out because a value is missing.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Cells that do not fit the schema.
+    pub fn unmatched(&self) -> &Unmatched {
+        &self.unmatched
+    }
+}

@@ -1,0 +1,261 @@
+//! A study: encoded records in silos, sealed attributes, and rows held out to judge by.
+
+mod cut;
+mod files;
+mod held_out;
+mod library;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use steffle::fairness::{Notion, NotionName};
+use steffle::randomness::{Purpose, stream};
+use steffle::record::{Attributes, Records};
+use steffle_data::{Dataset, Job, Schema, Summary, attributes, encode, partition};
+
+pub use self::cut::{Centralisation, Cut, Split};
+pub use self::files::Files;
+pub use self::held_out::HeldOut;
+pub use self::library::Library;
+use crate::Error;
+use crate::ground::Public;
+use crate::table::Parted;
+
+/// What models are trained on and judged by. Clones share everything.
+#[derive(Clone)]
+pub struct Study(Arc<Inner>);
+
+struct Inner {
+    encoded: Encoded,
+    centralisation: Centralisation,
+    seed: u64,
+    holders: Holders,
+    /// Attributes that no run has used yet: sealing them was the last check of the data.
+    sealed: Mutex<Option<Vec<Attributes>>>,
+    about: About,
+}
+
+/// What the silos agreed on and hold, without the sensitive attribute.
+struct Encoded {
+    schema: Schema,
+    records: Vec<Records>,
+    test: HeldOut,
+    validation: Option<HeldOut>,
+    /// Unconstrained models, by their names; whoever comes first computes one.
+    unconstrained: Mutex<HashMap<String, Arc<Slot>>>,
+}
+
+/// A model that somebody is computing or has computed.
+type Slot = Mutex<Option<Arc<Public>>>;
+
+/// Where attributes are, so that they can be sealed for another run.
+enum Holders {
+    /// The rows of every holder.
+    Table { data: Arc<Dataset>, rows: Vec<Vec<u32>> },
+    /// Files that are cut already.
+    Files(Box<Job>),
+}
+
+/// What is known about the rows.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// Rows left out for missing values.
+    pub dropped: usize,
+    /// Per column how many rows miss its value; never of a sensitive one.
+    pub missing: BTreeMap<String, usize>,
+    /// What was decided while files were read, one sentence each.
+    pub reading: Vec<String>,
+    /// What could not be decided.
+    pub warnings: Vec<String>,
+    /// The largest number of rows about one person.
+    pub largest_unit: usize,
+}
+
+/// Who holds what in one run.
+pub(crate) enum Holdings {
+    /// Silos with two divisions each.
+    Silos(Vec<(Records, Attributes)>),
+    /// Records silos, and attributes holders with a cut of their own.
+    Split { records: Vec<Records>, attributes: Vec<Attributes> },
+}
+
+impl Study {
+    /// One table, cut here into silos.
+    pub(crate) fn cut(parted: &Parted, cut: Cut) -> Result<Self, Error> {
+        let (encoded, silos) = Encoded::new(parted, cut)?;
+        let (data, train) = (&parted.data.rows, &parted.rows.train);
+        let rows = match cut.centralisation {
+            Centralisation::OneSilo | Centralisation::Silos => silos,
+            Centralisation::CentralAttributes => vec![train.clone()],
+            Centralisation::General(holders) => {
+                let random = &mut stream(parted.by.seed, 0, Purpose::AttributesCut, 0);
+                partition(data, train, holders, 0.0, random)?
+            }
+        };
+        let holders = Holders::Table { data: data.clone(), rows };
+        let sealed = holders.seal(&encoded.schema)?;
+        let about = About {
+            dropped: data.dropped(),
+            missing: data.missing().clone(),
+            reading: data.table().reading().sentences(),
+            warnings: [data.table().reading().warnings(), data.left_out()].concat(),
+            largest_unit: data.largest_unit(train),
+        };
+        Ok(Self(Arc::new(Inner {
+            encoded,
+            centralisation: cut.centralisation,
+            seed: parted.by.seed,
+            holders,
+            sealed: Mutex::new(Some(sealed)),
+            about,
+        })))
+    }
+
+    /// The rows that models are judged by.
+    pub fn test(&self) -> &HeldOut {
+        &self.0.encoded.test
+    }
+
+    /// The rows that settings are chosen by, if the split has them.
+    pub fn validation(&self) -> Option<&HeldOut> {
+        self.0.encoded.validation.as_ref()
+    }
+
+    /// What the silos agreed on: columns, levels, scaling, labels, classes.
+    pub fn schema(&self) -> &Schema {
+        &self.0.encoded.schema
+    }
+
+    /// Who holds what.
+    pub fn centralisation(&self) -> Centralisation {
+        self.0.centralisation
+    }
+
+    /// The seed of everything random.
+    pub fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// What is known about the rows.
+    pub fn about(&self) -> &About {
+        &self.0.about
+    }
+
+    /// Records per silo.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.0.encoded.records.iter().map(Records::len).collect()
+    }
+
+    /// Training rows.
+    pub fn rows(&self) -> usize {
+        self.0.encoded.records.iter().map(Records::len).sum()
+    }
+
+    /// Mean records of a silo.
+    pub(crate) fn mean_size(&self) -> f64 {
+        self.rows() as f64 / self.sizes().len().max(1) as f64
+    }
+
+    /// How many nodes hold attributes.
+    pub fn attributes_holders(&self) -> usize {
+        self.0.holders.len()
+    }
+
+    /// Whether attributes are held elsewhere than records.
+    pub(crate) fn is_split(&self) -> bool {
+        !matches!(self.0.centralisation, Centralisation::OneSilo | Centralisation::Silos)
+    }
+
+    /// Number of labels.
+    pub(crate) fn labels(&self) -> usize {
+        self.schema().labels().len()
+    }
+
+    /// Number of classes, k.
+    pub(crate) fn classes(&self) -> usize {
+        self.schema().classes().len()
+    }
+
+    /// A notion for these labels and strata.
+    pub(crate) fn notion(&self, name: &NotionName) -> Notion {
+        let schema = self.schema();
+        name.resolve(self.labels(), schema.favourable(), schema.strata().len())
+    }
+
+    /// What the nodes of one run hold.
+    pub(crate) fn holdings(&self) -> Result<Holdings, Error> {
+        let kept = lock(&self.0.sealed).take();
+        let attributes = match kept {
+            Some(sealed) => sealed,
+            None => self.0.holders.seal(self.schema())?,
+        };
+        let records = self.0.encoded.records.clone();
+        Ok(if self.is_split() {
+            Holdings::Split { records, attributes }
+        } else {
+            Holdings::Silos(records.into_iter().zip(attributes).collect())
+        })
+    }
+
+    /// The unconstrained model called `name`; whoever comes first has it computed, others wait.
+    pub(crate) fn unconstrained(
+        &self,
+        name: &str,
+        compute: impl FnOnce() -> Result<Public, Error>,
+    ) -> Result<Arc<Public>, Error> {
+        let slots = &self.0.encoded.unconstrained;
+        let slot = lock(slots).entry(name.to_owned()).or_default().clone();
+        let mut found = lock(&slot);
+        match &*found {
+            Some(public) => Ok(public.clone()),
+            None => Ok(found.insert(Arc::new(compute()?)).clone()),
+        }
+    }
+}
+
+impl Encoded {
+    /// Cuts and encodes; returns the rows of every silo too.
+    fn new(parted: &Parted, cut: Cut) -> Result<(Self, Vec<Vec<u32>>), Error> {
+        let (data, rows) = (&*parted.data.rows, &parted.rows);
+        let random = &mut stream(parted.by.seed, 0, Purpose::Partition, 0);
+        let silos = partition(data, &rows.train, cut.silos, cut.heterogeneity, random)?;
+        let mut summary = Summary::of(data, &[]);
+        for silo in &silos {
+            summary.merge(&Summary::of(data, silo))?;
+        }
+        let schema = Schema::from_summary(data.recipe(), &summary)?;
+        let records = |rows: &Vec<u32>| Ok(encode(data, rows, &schema)?.records);
+        let validation = Some(&rows.validation).filter(|rows| !rows.is_empty());
+        let encoded = Self {
+            records: silos.iter().map(records).collect::<Result<_, Error>>()?,
+            test: HeldOut::of(data, &rows.test, &schema)?,
+            validation: validation.map(|rows| HeldOut::of(data, rows, &schema)).transpose()?,
+            unconstrained: Mutex::default(),
+            schema,
+        };
+        Ok((encoded, silos))
+    }
+}
+
+impl Holders {
+    fn seal(&self, schema: &Schema) -> Result<Vec<Attributes>, Error> {
+        match self {
+            Self::Table { data, rows } => {
+                rows.iter().map(|rows| Ok(attributes(data, rows, schema)?)).collect()
+            }
+            Self::Files(job) => Ok(job.seal(schema)?),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Table { rows, .. } => rows.len(),
+            Self::Files(job) => job.silos.len() + job.attributes.len(),
+        }
+    }
+}
+
+/// The value, also after a panic elsewhere: nothing here is ever left half-made.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
