@@ -5,7 +5,7 @@ use steffle_model::record::Records;
 use steffle_server::federation::{Federation, FederationError};
 use steffle_site::division::attributes::ClassRelease;
 use steffle_site::division::records::Imputed;
-use steffle_site::node::{InProcess, Node};
+use steffle_site::node::{Embedded, Node};
 
 /// What a curator has. It is trusted with all of it: nothing here is private.
 pub struct Curator<'a> {
@@ -37,9 +37,9 @@ pub enum CuratorError {
 
 impl<'a> Curator<'a> {
     /// Has the federation's one silo reveal its classes.
-    pub fn new(federation: &'a mut Federation<InProcess>) -> Result<Self, CuratorError> {
+    pub fn new<T: Embedded>(federation: &'a mut Federation<T>) -> Result<Self, CuratorError> {
         federation.impute(ClassRelease::Revealed)?;
-        let nodes = federation.transport().nodes();
+        let nodes = federation.transport().here();
         let divisions: Vec<_> = nodes.iter().filter_map(Node::records).collect();
         let silos = divisions.len();
         let (Some(division), 1) = (divisions.into_iter().next(), silos) else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use steffle::federation::{Agreement, Federation, FederationError, RunKind};
 use steffle::model::{Classifier, ModelKind};
-use steffle::node::InProcess;
+use steffle::node::{Embedded, InProcess};
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
@@ -16,6 +16,7 @@ use steffle_privacy::ledger::{Refusal, Statement};
 use crate::clock::Clock;
 use crate::method::Method;
 use crate::observer::{Observer, Stage, Watch};
+use crate::processes::Nodes;
 use crate::study::{Holdings, Study};
 use crate::trained::{Took, Trace, Trained};
 use crate::{Error, Status};
@@ -25,7 +26,7 @@ pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1
 
 /// A federation that is ready to train.
 pub struct Ground<'a> {
-    pub(crate) federation: Federation<InProcess>,
+    pub(crate) federation: Federation<Nodes>,
     pub(crate) objective: SteffleObjective,
     pub(crate) model: Arc<dyn Classifier>,
     pub(crate) start: Vec<f64>,
@@ -63,7 +64,7 @@ impl<'a> Ground<'a> {
         let agreement = Agreement {
             run: run_id(&hash, study.seed()),
             schema: SchemaHash(hash),
-            columns: Vec::new(),
+            columns: study.columns()?,
             layout: study.schema().layout(),
             model: aim.model.clone().unwrap_or(ModelKind::Softmax),
             scores: objective.into(),
@@ -75,9 +76,12 @@ impl<'a> Ground<'a> {
                 notion: aim.notion.to_string(),
             },
         };
-        let nodes = match study.holdings()? {
-            Holdings::Silos(silos) => InProcess::silos(silos),
-            Holdings::Split { records, attributes } => InProcess::split(records, attributes),
+        let nodes = match study.apart()? {
+            Some(processes) => Nodes::Apart(processes),
+            None => Nodes::Here(match study.holdings()? {
+                Holdings::Silos(silos) => InProcess::silos(silos),
+                Holdings::Split { records, attributes } => InProcess::split(records, attributes),
+            }),
         };
         let federation = Federation::join(nodes, agreement)
             .map_err(|error| Error::data("train::federation", error.to_string()))?;
@@ -113,6 +117,17 @@ impl<'a> Ground<'a> {
     pub(crate) fn trips_of(&self) -> impl Fn(&Public, u64) -> u64 + use<> {
         let fit = self.fit;
         move |public, made| public.trips + made - fit
+    }
+
+    /// Refuses nodes elsewhere, for a method that has all records at hand.
+    pub(crate) fn in_one_process(&self, name: &str) -> Result<(), Error> {
+        if self.federation.transport().here().is_empty() {
+            let message = format!("method {name} has all records in one process");
+            return Err(Error::usage("config::processes", message).with_help(
+                "leave out --processes, or use steffle, one-shot or randomised-response",
+            ));
+        }
+        Ok(())
     }
 
     /// What was spent, and what may be said of it.

@@ -7,7 +7,7 @@ use steffle_model::scores::SteffleObjective;
 use steffle_server::federation::{Agreement, Federation};
 use steffle_server::server::Rates;
 use steffle_server::train::{Length, Settings, train};
-use steffle_site::node::InProcess;
+use steffle_site::node::{Embedded, InProcess};
 use steffle_site::noise::NoiseKind;
 use steffle_site::record::{Attributes, Layout, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};

@@ -24,6 +24,6 @@ pub(crate) struct NodeArgs {
     #[arg(long)]
     pub(crate) together: bool,
     /// The most bytes of a frame
-    #[arg(long, value_name = "BYTES", default_value_t = steffle_process::frame::MOST)]
+    #[arg(long, value_name = "BYTES", default_value_t = steffle_front::Party::FRAME_BYTES)]
     pub(crate) frame_bytes: u64,
 }

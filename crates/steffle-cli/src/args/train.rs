@@ -228,6 +228,9 @@ pub(crate) struct TrainArgs {
     /// Threads to compute with; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(crate) threads: Option<usize>,
+    /// Run every party of a job.toml in a process of its own, on this machine; the result is the same
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Run")]
+    pub(crate) processes: Option<bool>,
     /// The run directory to create [default: runs/DATA-N, N the first free number]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) out: Option<PathBuf>,
@@ -294,7 +297,7 @@ impl TrainArgs {
             accounting,
             noise,
             pool, secure_aggregation, clip, diameter, centralisation, server,
-            rounds, epochs, local_epochs, batch, lr_theta, lr_dual, output, threads, out
+            rounds, epochs, local_epochs, batch, lr_theta, lr_dual, output, threads, processes, out
         )
     }
 }

@@ -59,6 +59,7 @@ impl TrainConfig {
             heterogeneity,
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,
+            processes: train.processes.unwrap_or(false),
             centralisation,
             silos,
             meaning,

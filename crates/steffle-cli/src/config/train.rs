@@ -29,6 +29,8 @@ pub(crate) struct TrainConfig {
     pub(crate) seed: u64,
     /// The machine's own and the run's own, so not written down with the settings.
     pub(crate) threads: Option<usize>,
+    /// Every party in a process of its own.
+    pub(crate) processes: bool,
     pub(crate) out: Option<PathBuf>,
 }
 

@@ -19,6 +19,7 @@ mod one_shot;
 mod output;
 mod predict;
 mod privacy;
+mod processes;
 mod released;
 mod reproduce;
 mod run_directory;

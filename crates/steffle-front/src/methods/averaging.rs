@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use steffle::model::Classifier;
+use steffle::node::Embedded;
 use steffle::record::Records;
 use steffle_baselines::{FedAvg, Federated, FederatedError, FederatedRound};
 
@@ -75,6 +76,7 @@ pub(super) fn federate(
     ) -> Result<Federated, FederatedError>,
 ) -> Result<Trained, Error> {
     let Training { ground, public, .. } = run;
+    ground.in_one_process("of averaged silos")?;
     let watch = Watch::new(ground.observer, Stage::Federated, Some(rounds));
     let clock = Clock::start();
     let (model, start) = (ground.model.clone(), ground.start.clone());

@@ -2,7 +2,6 @@
 //! from the one before.
 
 use steffle::division::attributes::ClassRelease;
-use steffle::node::InProcess;
 use steffle::train::{Fair, FairPath};
 
 use crate::Error;
@@ -11,11 +10,12 @@ use crate::ground::{OPTIMUM, explain, failed};
 use crate::leaves::{Counts, Leaves};
 use crate::method::{Entry, Reason, Training, goes_to_its_optimum, usual_reason};
 use crate::observer::{Stage, Watch};
+use crate::processes::Nodes;
 use crate::trained::{Trace, Trained};
 
 /// What is done with each model while its release is at hand.
 pub(super) type After<'a> =
-    &'a dyn Fn(&mut FairPath<'_, InProcess>, &Fair, &mut Trained) -> Result<(), Error>;
+    &'a dyn Fn(&mut FairPath<'_, Nodes>, &Fair, &mut Trained) -> Result<(), Error>;
 
 /// Has classes released, and trains on them.
 pub(super) fn on_classes(

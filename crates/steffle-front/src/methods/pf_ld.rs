@@ -266,6 +266,7 @@ fn descend(
     settings: &Published,
     public: &Public,
 ) -> Result<Trained, Error> {
+    ground.in_one_process("pf-ld with signs of batches")?;
     let watch = Watch::new(ground.observer, Stage::Fair, Some(settings.epochs));
     let curator = Curator::new(&mut ground.federation)
         .map_err(|error| Error::data("train::failed", error.to_string()))?;

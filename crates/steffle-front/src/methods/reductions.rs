@@ -105,6 +105,7 @@ impl Method for Run {
 
     fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
         let Training { mut ground, public, lambdas } = run;
+        ground.in_one_process("reductions")?;
         let observer = ground.observer;
         let curator = Curator::new(&mut ground.federation)
             .map_err(|error| Error::data("train::failed", error.to_string()))?;

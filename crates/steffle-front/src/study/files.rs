@@ -8,34 +8,58 @@ use steffle_data::{Job, Recipe};
 
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study};
 use crate::Error;
+use crate::processes::Apart;
 
 /// The files of a study, one or two per silo.
 #[derive(Debug, Clone)]
-pub struct Files(Job);
+pub struct Files {
+    job: Job,
+    /// Where it was read, and what it said about columns.
+    read: Option<(PathBuf, Recipe)>,
+    apart: Option<Apart>,
+}
 
 impl Files {
     /// Those that a `job.toml` names, with what it says about their columns.
     pub fn read(job: &Path) -> Result<Self, Error> {
-        Ok(Self(Job::read(job)?))
+        let read = Job::read(job)?;
+        let said = (job.to_path_buf(), read.recipe.clone());
+        Ok(Self { job: read, read: Some(said), apart: None })
     }
 
     /// Records files, attributes files and a file to test on.
     pub fn new(records: Vec<PathBuf>, attributes: Vec<PathBuf>, test: PathBuf) -> Self {
         let mut job = Job::new(Recipe::default());
         (job.records, job.attributes, job.test) = (records, attributes, test);
-        Self(job)
+        Self { job, read: None, apart: None }
     }
 
     /// What the columns mean.
     pub fn recipe(&self) -> &Recipe {
-        &self.0.recipe
+        &self.job.recipe
     }
 
     /// The same files with columns of another meaning.
     #[must_use]
     pub fn with(mut self, recipe: Recipe) -> Self {
-        self.0.recipe = recipe;
+        self.job.recipe = recipe;
         self
+    }
+
+    /// The same with every party in a process of its own, which runs `program node`. Refuses files
+    /// that no job names, and columns of another meaning than the job says: a party reads its own.
+    pub fn in_processes(mut self, program: PathBuf) -> Result<Self, Error> {
+        let refuse = |why: &str| Error::usage("config::processes", why);
+        let Some((job, recipe)) = &self.read else {
+            return Err(refuse("processes are started for the parties of a job.toml"));
+        };
+        if *recipe != self.job.recipe {
+            return Err(refuse(
+                "with processes the job alone says what columns mean: write it into job.toml",
+            ));
+        }
+        self.apart = Some(Apart { program, job: job.clone() });
+        Ok(self)
     }
 
     /// Reads and encodes them; refuses files that are not what was asked for, where something was.
@@ -45,7 +69,7 @@ impl Files {
         silos: Option<usize>,
         seed: u64,
     ) -> Result<Study, Error> {
-        let job = &self.0;
+        let job = &self.job;
         let loaded = job.load()?;
         let whole = !job.silos.is_empty();
         let (records, attributes) = (&loaded.records, &loaded.attributes);
@@ -72,12 +96,13 @@ impl Files {
             holders: Holders::Files(Box::new(job.clone())),
             sealed: Mutex::new(Some(loaded.attributes)),
             about,
+            apart: self.apart.clone(),
         })))
     }
 
     /// What tells them from other files of one program.
     pub(crate) fn key(&self) -> String {
-        format!("{:?}", self.0)
+        format!("{:?} {:?}", self.job, self.apart)
     }
 }
 

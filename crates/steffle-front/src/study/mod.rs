@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use steffle::fairness::{Notion, NotionName};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Records};
-use steffle_data::{Dataset, Job, Schema, Summary, attributes, encode, partition};
+use steffle_data::{Dataset, Job, Schema, Site, Summary, attributes, encode, partition};
+use steffle_process::Processes;
 
 pub use self::cut::{Centralisation, Cut, Split};
 pub use self::files::Files;
@@ -19,6 +20,7 @@ pub use self::held_out::HeldOut;
 pub use self::library::Library;
 use crate::Error;
 use crate::ground::Public;
+use crate::processes::Apart;
 use crate::table::Parted;
 
 /// What models are trained on and judged by. Clones share everything.
@@ -33,6 +35,8 @@ struct Inner {
     /// Attributes that no run has used yet: sealing them was the last check of the data.
     sealed: Mutex<Option<Vec<Attributes>>>,
     about: About,
+    /// Where the parties are processes of their own.
+    apart: Option<Apart>,
 }
 
 /// What the silos agreed on and hold, without the sensitive attribute.
@@ -108,6 +112,7 @@ impl Study {
             holders,
             sealed: Mutex::new(Some(sealed)),
             about,
+            apart: None,
         })))
     }
 
@@ -195,6 +200,23 @@ impl Study {
         } else {
             Holdings::Silos(records.into_iter().zip(attributes).collect())
         })
+    }
+
+    /// The parties as processes of their own, where that was asked for.
+    pub(crate) fn apart(&self) -> Result<Option<Processes>, Error> {
+        let Inner { apart, holders, .. } = &*self.0;
+        let (Some(apart), Holders::Files(job)) = (apart, holders) else { return Ok(None) };
+        let together = !self.is_split() && job.silos.is_empty();
+        apart.start(Site::count(job, together), together).map(Some)
+    }
+
+    /// The schema as nodes elsewhere read it; empty where they have encoded rows.
+    pub(crate) fn columns(&self) -> Result<Vec<u8>, Error> {
+        if self.0.apart.is_none() {
+            return Ok(Vec::new());
+        }
+        let text = serde_json::to_vec(self.schema());
+        text.map_err(|error| Error::data("train::schema", error.to_string()))
     }
 
     /// The unconstrained model called `name`; whoever comes first has it computed, others wait.

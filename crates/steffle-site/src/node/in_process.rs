@@ -37,16 +37,6 @@ impl InProcess {
         Self::new(records.chain(holders).map(Node::new).collect())
     }
 
-    /// The nodes: for methods that have all data in one place.
-    pub fn nodes(&self) -> &[Node] {
-        &self.nodes
-    }
-
-    /// What every records silo holds, once it has joined, for methods in which a silo trains by itself.
-    pub fn records(&self) -> Vec<&Records> {
-        self.nodes.iter().filter_map(Node::records).map(RecordsDivision::records).collect()
-    }
-
     /// Changes every node before a run: its ledger or scores.
     #[must_use]
     pub fn each(mut self, change: impl FnMut(Node) -> Node) -> Self {
@@ -64,6 +54,24 @@ impl InProcess {
                 }
             }
         }
+    }
+}
+
+/// A transport some or all of whose nodes are in this process: for methods that have all data in one
+/// place, or whose silos train by themselves.
+pub trait Embedded: Transport {
+    /// The nodes that are here.
+    fn here(&self) -> &[Node];
+
+    /// What every one of them holds of records, once it has joined.
+    fn records(&self) -> Vec<&Records> {
+        self.here().iter().filter_map(Node::records).map(RecordsDivision::records).collect()
+    }
+}
+
+impl Embedded for InProcess {
+    fn here(&self) -> &[Node] {
+        &self.nodes
     }
 }
 

@@ -15,7 +15,7 @@ mod party;
 mod refusal;
 
 pub use holding::{Encoded, Holding, Taken};
-pub use in_process::InProcess;
+pub use in_process::{Embedded, InProcess};
 pub use refusal::RARE_COLUMN;
 
 use std::sync::Arc;

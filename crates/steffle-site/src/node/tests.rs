@@ -8,7 +8,7 @@ use steffle_privacy::ledger::{Claim, MemoryLedger, Offer};
 use steffle_server::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle_server::train::OneShotTerms;
 use steffle_wire::{
-    Batch, CodecError, Done, Encode, Form, Loss, Lost, Opening, Question, Transport, open,
+    Batch, CodecError, Done, Encode, Form, Letter, Loss, Lost, Opening, Question, Transport, open,
 };
 
 use super::*;
@@ -50,19 +50,43 @@ fn agreement() -> Agreement {
     }
 }
 
+/// A site whose data serve any number of runs.
+struct Kept {
+    records: Option<std::ops::Range<u64>>,
+    attributes: Option<std::ops::Range<u64>>,
+}
+
+impl Holding for Kept {
+    fn describe(&self) -> steffle_wire::Described {
+        let Taken { records, attributes } = self.made();
+        Encoded::new(records, attributes).describe()
+    }
+
+    fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {
+        Ok(self.made())
+    }
+}
+
+impl Kept {
+    fn made(&self) -> Taken {
+        Taken {
+            records: self.records.clone().map(records),
+            attributes: self.attributes.clone().map(attributes),
+        }
+    }
+}
+
 fn house() -> Vec<Node> {
-    let node =
-        |ids: std::ops::Range<u64>| Encoded::new(Some(records(ids.clone())), Some(attributes(ids)));
-    vec![Node::new(node(0..30)), Node::new(node(30..60))]
+    let both = |ids: std::ops::Range<u64>| {
+        Node::new(Kept { records: Some(ids.clone()), attributes: Some(ids) })
+    };
+    vec![both(0..30), both(30..60)]
 }
 
 fn apart() -> Vec<Node> {
-    vec![
-        Node::new(Encoded::new(Some(records(0..30)), None)),
-        Node::new(Encoded::new(Some(records(30..60)), None)),
-        Node::new(Encoded::new(None, Some(attributes(0..40)))),
-        Node::new(Encoded::new(None, Some(attributes(40..60)))),
-    ]
+    let records = |ids| Node::new(Kept { records: Some(ids), attributes: None });
+    let holder = |ids| Node::new(Kept { records: None, attributes: Some(ids) });
+    vec![records(0..30), records(30..60), holder(0..40), holder(40..60)]
 }
 
 /// A transport that keeps every message, in the order in which nodes got them.
@@ -73,7 +97,7 @@ struct Tapped {
 
 impl Transport for Tapped {
     fn nodes(&self) -> usize {
-        self.inner.nodes().len()
+        self.inner.here().len()
     }
 
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
@@ -90,14 +114,14 @@ fn question(theta: f64, batch: Batch) -> Question {
     Question { theta: vec![theta; 3], cells: vec![zero], form: Form::Centred, batch, loss: true }
 }
 
-/// Every kind of request, as runs send them.
-fn recorded(nodes: fn() -> Vec<Node>) -> Vec<(NodeId, Vec<u8>)> {
+/// Runs that send every kind of request, each as its messages.
+fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
     let mut seen = Vec::new();
     let mut with = |work: &dyn Fn(&mut Federation<Tapped>)| {
         let tapped = Tapped { inner: InProcess::new(nodes()), seen: Vec::new() };
         let mut federation = Federation::join(tapped, agreement()).unwrap();
         work(&mut federation);
-        seen.extend(federation.transport().seen.iter().cloned());
+        seen.push(federation.into_transport().seen);
     };
     let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
     for pooling in [Pooling::Local, Pooling::Pooled { secure_aggregation: true }] {
@@ -236,17 +260,9 @@ fn what_comes_before_its_time_is_refused() {
 /// finds the same ledger.
 #[test]
 fn a_new_run_finds_the_budget_of_the_last_one() {
-    struct Twice;
-    impl Holding for Twice {
-        fn describe(&self) -> steffle_wire::Described {
-            Encoded::new(Some(records(0..30)), Some(attributes(0..30))).describe()
-        }
-        fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {
-            Ok(Taken { records: Some(records(0..30)), attributes: Some(attributes(0..30)) })
-        }
-    }
     let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
-    let node = Node::new(Twice).keeping(Box::new(MemoryLedger::default()));
+    let node = Node::new(Kept { records: Some(0..30), attributes: Some(0..30) })
+        .keeping(Box::new(MemoryLedger::default()));
     let nodes = InProcess::new(vec![node]);
     let mut first = Federation::join(nodes, agreement()).unwrap();
     first.release_once(Pooling::Local, Some(&terms)).unwrap();
@@ -258,58 +274,72 @@ fn a_new_run_finds_the_budget_of_the_last_one() {
     assert!(refused.contains("spent"), "{refused}");
 }
 
-/// 100,000 frames, of which at least half reach the body of a request: no panic, and every one gets
-/// a reply that can be read.
+/// 100,000 frames, of which at least half reach the body of a request in a run that goes on around
+/// them: no panic, and every one gets a reply that can be read.
 #[test]
 fn no_frame_ends_a_node() {
-    let mut random = stream(11, 0, Purpose::Split, 0);
-    let mut inside = 0_u32;
     const FRAMES: u32 = 100_000;
-    for nodes in [house as fn() -> Vec<Node>, apart] {
-        let messages = recorded(nodes);
-        let mut alive = nodes();
-        let mut trips = vec![0_u64; alive.len()];
-        for _ in 0..FRAMES / 2 {
-            let (to, message) = &messages[random.next_u32() as usize % messages.len()];
-            let place = to.0 as usize - 1;
-            let (mut envelope, _) = parse(message).unwrap();
-            let mut body = payload(message).to_vec();
-            let damage = random.next_u32() % 4;
-            for _ in 0..damage {
-                mutate(&mut body, &mut random);
-            }
-            trips[place] += 1;
-            envelope.sequence = trips[place];
-            let mut bytes = seal(&envelope, &Raw(&body));
-            if random.next_u32() % 8 == 0 {
-                mutate(&mut bytes, &mut random);
-            } else {
-                inside += 1;
-            }
-            let answer = alive[place].handle(&bytes);
-            if !answer.reply.is_empty() {
-                parse(&answer.reply).unwrap();
-            }
-            for letter in answer.letters {
-                for to in letter.to {
-                    let mut bytes = letter.bytes.clone();
-                    if random.next_u32() % 2 == 0 {
+    let mut random = stream(11, 0, Purpose::Split, 0);
+    let (mut sent, mut inside) = (0_u32, 0_u32);
+    let houses = [(house as fn() -> Vec<Node>, recorded(house)), (apart, recorded(apart))];
+    while sent < FRAMES {
+        for (nodes, runs) in &houses {
+            let run = &runs[random.next_u32() as usize % runs.len()];
+            let mut party = Hostile { nodes: nodes(), trips: vec![0; nodes().len()] };
+            for (to, message) in run {
+                for _ in 0..4 {
+                    let mut body = payload(message).to_vec();
+                    mutate(&mut body, &mut random);
+                    sent += 1;
+                    let envelope = party.next(*to, message);
+                    let mut bytes = seal(&envelope, &Raw(&body));
+                    if random.next_u32() % 4 == 0 {
                         mutate(&mut bytes, &mut random);
+                    } else {
+                        inside += 1;
                     }
-                    // A damaged roster names nodes that are not there.
-                    if let Some(node) = alive.get_mut((to.0 as usize).wrapping_sub(1)) {
-                        node.handle(&bytes);
-                    }
+                    party.send(*to, &bytes, &mut random);
                 }
-            }
-            // Sites come back, so that later frames find them in every state.
-            if random.next_u32() % 400 == 0 {
-                alive = nodes();
-                trips.fill(0);
+                // Then as it was, so that the run goes on.
+                let envelope = party.next(*to, message);
+                party.send(*to, &seal(&envelope, &Raw(payload(message))), &mut random);
             }
         }
     }
-    assert!(inside > FRAMES / 2, "{inside}");
+    assert!(inside > FRAMES / 2, "{inside} of {sent}");
+}
+
+/// Nodes under a server and a post office that damage what they carry.
+struct Hostile {
+    nodes: Vec<Node>,
+    trips: Vec<u64>,
+}
+
+impl Hostile {
+    /// What stands on the next message to a node.
+    fn next(&mut self, to: NodeId, message: &[u8]) -> Envelope {
+        let place = to.0 as usize - 1;
+        self.trips[place] += 1;
+        Envelope { sequence: self.trips[place], ..parse(message).unwrap().0 }
+    }
+
+    fn send(&mut self, to: NodeId, bytes: &[u8], random: &mut impl Rng) {
+        let answer = self.nodes[to.0 as usize - 1].handle(bytes);
+        if !answer.reply.is_empty() {
+            parse(&answer.reply).unwrap();
+        }
+        for Letter { to, mut bytes } in answer.letters {
+            if random.next_u32() % 4 == 0 {
+                mutate(&mut bytes, random);
+            }
+            for to in to {
+                // A damaged roster names nodes that are not there.
+                if let Some(node) = self.nodes.get_mut((to.0 as usize).wrapping_sub(1)) {
+                    node.handle(&bytes);
+                }
+            }
+        }
+    }
 }
 
 struct Raw<'a>(&'a [u8]);
@@ -346,7 +376,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut impl Rng) {
 
 #[test]
 fn requests_survive_the_trip() {
-    for (_, message) in recorded(house).iter().chain(&recorded(apart)) {
+    for (_, message) in recorded(house).iter().chain(&recorded(apart)).flatten() {
         let (envelope, reader) = parse(message).unwrap();
         let again = encode_again(&envelope, reader).unwrap();
         assert_eq!(&again, message, "{envelope}");

@@ -46,6 +46,11 @@ fn table(
     origins: &Origins,
     library: &Library,
 ) -> Result<Study, Failure> {
+    if config.processes {
+        let message = "processes are started for the parties of a job.toml";
+        let help = "write one: steffle data partition FILE --out parts, then --data parts/job.toml";
+        return Err(Failure::usage("config::processes", message).help(help));
+    }
     let table = Table::find(name, config.meaning.path.as_deref())?;
     let recipe = meaning(table.recipe(&config.meaning.sensitive), config, origins)?;
     let data = library.data(table, recipe)?;
@@ -77,6 +82,12 @@ fn files(
     }
     let recipe = meaning(Some(files.recipe().clone()), config, origins)?;
     let TrainConfig { centralisation, silos, seed, .. } = *config;
-    let study = library.files(&files.with(recipe), centralisation, silos, seed);
+    let mut files = files.with(recipe);
+    if config.processes {
+        let program = std::env::current_exe();
+        let program = program.map_err(|error| Failure::data("node::start", error.to_string()))?;
+        files = files.in_processes(program)?;
+    }
+    let study = library.files(&files, centralisation, silos, seed);
     study.map_err(|error| origins.explain(error))
 }
