@@ -143,8 +143,8 @@ impl Decode for Terms {
 
 impl Encode for Offer {
     fn encode(&self, writer: &mut Writer) {
-        let Self { method, mode, notion, rounds, epsilon, delta, claim, noise } = self;
-        [method, mode, notion].into_iter().for_each(|word| writer.text(word));
+        let Self { run, method, mode, notion, rounds, epsilon, delta, claim, noise } = self;
+        [run, method, mode, notion].into_iter().for_each(|word| writer.text(word));
         writer.u32(*rounds);
         writer.f64(*epsilon);
         writer.f64(*delta);
@@ -163,7 +163,8 @@ impl Encode for Offer {
 
 impl Decode for Offer {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (method, mode, notion) = (reader.text()?, reader.text()?, reader.text()?);
+        let (run, method) = (reader.text()?, reader.text()?);
+        let (mode, notion) = (reader.text()?, reader.text()?);
         let (rounds, epsilon, delta) = (reader.u32()?, reader.f64()?, reader.f64()?);
         let claim = match reader.u8()? {
             0 => Claim::Nothing,
@@ -173,7 +174,7 @@ impl Decode for Offer {
             found => return Err(CodecError::Tag { what: "claim", found }),
         };
         let noise = NoiseKind::decode(reader)?;
-        Ok(Self { method, mode, notion, rounds, epsilon, delta, claim, noise })
+        Ok(Self { run, method, mode, notion, rounds, epsilon, delta, claim, noise })
     }
 }
 
@@ -249,11 +250,12 @@ impl Decode for Closed {
 
 impl Encode for Receipt {
     fn encode(&self, writer: &mut Writer) {
-        let Self { sequence, grant, request, fresh, kind, cost, noise, reply } = self;
+        let Self { sequence, grant, request, fresh, round, kind, cost, noise, reply } = self;
         writer.u64(*sequence);
         writer.u64(grant.0);
         writer.raw(request);
         writer.u32(*fresh);
+        writer.option(round.as_ref(), |writer, round| writer.u32(*round));
         writer.u8(match kind {
             Released::Sums => 0,
             Released::Features => 1,
@@ -288,6 +290,7 @@ impl Decode for Receipt {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let (sequence, grant) = (reader.u64()?, GrantId(reader.u64()?));
         let (request, fresh) = (reader.hash()?, reader.u32()?);
+        let round = reader.option("round", Reader::u32)?;
         let kind = match reader.u8()? {
             0 => Released::Sums,
             1 => Released::Features,
@@ -311,6 +314,7 @@ impl Decode for Receipt {
             found => return Err(CodecError::Tag { what: "cost", found }),
         };
         let noise = NoiseKind::decode(reader)?;
-        Ok(Self { sequence, grant, request, fresh, kind, cost, noise, reply: reader.hash()? })
+        let reply = reader.hash()?;
+        Ok(Self { sequence, grant, request, fresh, round, kind, cost, noise, reply })
     }
 }

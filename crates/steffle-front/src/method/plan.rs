@@ -51,6 +51,7 @@ impl Plan {
         let announced = method.announced(study, &counts);
         let (claim, epsilon, delta) = method.offered(study, model.blocks().len())?;
         let offer = Offer {
+            run: String::new(),
             method: method.entry().name.to_owned(),
             mode: method.mode().to_string(),
             notion: method.aim().notion.to_string(),

@@ -158,6 +158,28 @@ impl Account {
         }
     }
 
+    /// What a closed grant of this share keeps from its pot, of everybody or of the unit with one of
+    /// its accounts: Gaussian ones what was reserved, others the whole share.
+    pub(super) fn keeps(&self, share: Share, unit: Option<usize>) -> Share {
+        let own = match (self, unit) {
+            (Self::Gaussian { accounts: Accounts::Units(_), spent, .. }, Some(unit)) => {
+                spent.get(unit).copied()
+            }
+            _ => None,
+        };
+        match own.or_else(|| self.dearest()) {
+            Some(squared) => Share::Gaussian { squared },
+            None => share,
+        }
+    }
+
+    /// Forgets everything but the dearest total: nothing is charged any more.
+    pub(super) fn settle(&mut self) {
+        if let (Some(dearest), Self::Gaussian { accounts, spent, .. }) = (self.dearest(), self) {
+            (*accounts, *spent) = (Accounts::One, vec![dearest]);
+        }
+    }
+
     /// The squared total of the dearest block or unit.
     pub(super) fn dearest(&self) -> Option<f64> {
         match self {

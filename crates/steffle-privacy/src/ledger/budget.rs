@@ -10,9 +10,9 @@
 //! Everything that decides what is released next (questions, prices, refusals, slack that is left)
 //! is a function of the transcript and of public columns. So the three pots are three interactive
 //! mechanisms on the same store, used concurrently by one adversary.
-//! 1. *Gaussian pot:* all grants together are one filter: every unit's squared costs sum, over
-//!    grants, to at most the open grants' whole shares and the dearest totals of the closed ones,
-//!    which stay below the pot at any time. So the pot is mu-GDP
+//! 1. *Gaussian pot:* all grants together are one filter per unit: its squared costs sum, over the
+//!    grants it was in, to at most the open grants' whole shares and what the closed ones keep
+//!    (`roll.rs`), which stay below the pot at any time. So the pot is mu-GDP
 //!    ([`Filter`](crate::gdp::Filter)), hence, slack taken off, (e_gaussian, d_gaussian)-private as
 //!    an interactive mechanism ([`crate::discrete`]).
 //! 2. *Sampled pot:* plan j is, whoever chooses its questions, (e_j, d_j)-private, and is charged
@@ -37,7 +37,7 @@ use super::offer::{CheckedOffer, Share};
 use super::refusal::{Pot, Refusal};
 use crate::discrete;
 use crate::error::{PrivacyError, Result};
-use crate::quantity::{Delta, Epsilon};
+use crate::quantity::{Delta, Epsilon, Mu};
 use crate::rounding::{difference_down, product_down, sum_up};
 
 /// What the operator of a store allows, for its life. An empty list allows all.
@@ -49,18 +49,31 @@ pub struct Policy {
     /// The promise to everyone in the store; 0 only if all of it is for pure releases.
     pub delta: f64,
     /// The part of epsilon for pure releases.
+    #[serde(default)]
     pub pure_share: f64,
     /// The part of epsilon and of delta for sampled plans.
+    #[serde(default)]
     pub sampled_share: f64,
     /// Names of methods.
+    #[serde(default)]
     pub methods: Vec<String>,
     /// Names of modes.
+    #[serde(default)]
     pub modes: Vec<String>,
     /// Names of notions.
+    #[serde(default)]
     pub notions: Vec<String>,
     /// Whether runs with seeded noise or without any may read it: for made-up people only.
     #[serde(default)]
     pub simulations: bool,
+    /// How many runs may be open at a time.
+    #[serde(default = "open_runs")]
+    pub open_runs: u32,
+}
+
+/// Unless a policy says otherwise.
+fn open_runs() -> u32 {
+    3
 }
 
 /// What may ever be spent from each pot, and what the Gaussian one was made for.
@@ -81,7 +94,73 @@ pub(super) struct Taken {
     pure: f64,
 }
 
+/// What a pot was made with, what runs took of it, and what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Amount {
+    /// For life.
+    pub whole: f64,
+    /// Spent, or promised to a run that is open; rounded up.
+    pub taken: f64,
+    /// Rounded down.
+    pub left: f64,
+}
+
+/// What is in the pots of a store, for the unit that has spent most.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Balance {
+    /// Gaussian messages, in mu.
+    pub gaussian: Amount,
+    /// What the Gaussian pot was made for.
+    pub gaussian_epsilon: f64,
+    /// What the Gaussian pot was made for.
+    pub gaussian_delta: f64,
+    /// Sampled plans, in epsilon.
+    pub sampled: Amount,
+    /// Sampled plans, in delta.
+    pub sampled_delta: Amount,
+    /// Pure releases, in epsilon.
+    pub pure: Amount,
+}
+
+impl Balance {
+    /// The epsilon of all that was taken, at the delta of the store: bookkeeping, since the claim is
+    /// the pots however much of them was spent.
+    pub fn epsilon_taken(&self) -> f64 {
+        let gaussian = self.gaussian_epsilon_of(self.gaussian.taken).min(self.gaussian_epsilon);
+        sum_up(sum_up(gaussian, self.sampled.taken), self.pure.taken)
+    }
+
+    /// The epsilon of the largest Gaussian run that still fits, at the delta of its pot.
+    pub fn gaussian_epsilon_left(&self) -> f64 {
+        self.gaussian_epsilon_of(self.gaussian.left).min(self.gaussian_epsilon)
+    }
+
+    fn gaussian_epsilon_of(&self, mu: f64) -> f64 {
+        match (Mu::try_from(mu), Delta::try_from(self.gaussian_delta)) {
+            (Ok(mu), Ok(delta)) => discrete::epsilon(mu, delta).unwrap_or(self.gaussian_epsilon),
+            _ => 0.0,
+        }
+    }
+}
+
 impl Policy {
+    /// All of a budget for Gaussian messages, and whatever keeps to it.
+    pub fn of(epsilon: f64, delta: f64) -> Self {
+        Self {
+            epsilon,
+            delta,
+            pure_share: 0.0,
+            sampled_share: 0.0,
+            methods: Vec::new(),
+            modes: Vec::new(),
+            notions: Vec::new(),
+            simulations: false,
+            open_runs: open_runs(),
+        }
+    }
+
     /// Refuses names that are not listed.
     pub(super) fn allows(&self, offer: &CheckedOffer) -> std::result::Result<(), Refusal> {
         let offer = offer.offer();
@@ -151,6 +230,25 @@ impl Pots {
         }
     }
 
+    /// What is in every pot, beside what was taken.
+    pub(super) fn balance(&self, taken: &Taken) -> Balance {
+        let pot = |whole: f64, taken: f64| {
+            let left = difference_down(whole, taken).max(0.0);
+            Amount { whole, taken, left }
+        };
+        let mu = |squared: f64| squared.sqrt();
+        let up = |squared: f64| if squared == 0.0 { 0.0 } else { squared.sqrt().next_up() };
+        let Amount { whole, taken: squared, left } = pot(self.gaussian, taken.gaussian);
+        Balance {
+            gaussian: Amount { whole: mu(whole), taken: up(squared), left: mu(left) },
+            gaussian_epsilon: self.made_for.0,
+            gaussian_delta: self.made_for.1,
+            sampled: pot(self.sampled.0, taken.sampled.0),
+            sampled_delta: pot(self.sampled.1, taken.sampled.1),
+            pure: pot(self.pure, taken.pure),
+        }
+    }
+
     /// Refuses a share that does not fit beside what was taken.
     pub(super) fn fits(&self, taken: &Taken, share: Share) -> std::result::Result<(), Refusal> {
         let check = |pot, taken: f64, asked: f64, whole: f64, (epsilon, delta)| {
@@ -180,6 +278,26 @@ impl Pots {
 }
 
 impl Taken {
+    /// Both.
+    pub(super) fn plus(self, other: Self) -> Self {
+        let both = |a: (f64, f64), b: (f64, f64)| (sum_up(a.0, b.0), sum_up(a.1, b.1));
+        Self {
+            gaussian: sum_up(self.gaussian, other.gaussian),
+            sampled: both(self.sampled, other.sampled),
+            pure: sum_up(self.pure, other.pure),
+        }
+    }
+
+    /// The larger part of each pot.
+    pub(super) fn most(self, other: Self) -> Self {
+        let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
+        Self {
+            gaussian: self.gaussian.max(other.gaussian),
+            sampled: larger(self.sampled, other.sampled),
+            pure: self.pure.max(other.pure),
+        }
+    }
+
     /// With another grant that keeps this share.
     pub(super) fn and(self, share: Share) -> Self {
         match share {

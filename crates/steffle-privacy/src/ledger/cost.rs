@@ -62,7 +62,7 @@ pub enum Charge {
         at: u32,
     },
     /// Every unit its own squared cost, none above that of the [`Cost`].
-    Units(Vec<f64>),
+    Units(#[serde(with = "super::packed")] Vec<f64>),
 }
 
 /// What kind of message is released.
@@ -83,9 +83,13 @@ pub enum Kind {
 pub struct Entry {
     /// The hash of everything that shapes the reply; zeros where the cost is [`Cost::Revealed`],
     /// whose requests are not kept.
+    #[serde(with = "super::packed")]
     pub request: [u8; 32],
     /// How often the same question was asked for new noise before.
     pub fresh: u32,
+    /// The round of the run, where it has rounds: they go on, and none is answered twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     /// What is released.
     pub kind: Kind,
     /// What it costs.
@@ -103,9 +107,13 @@ pub struct Receipt {
     /// The grant that paid.
     pub grant: GrantId,
     /// The hash of the request.
+    #[serde(with = "super::packed")]
     pub request: [u8; 32],
     /// How often the same question was asked for new noise before.
     pub fresh: u32,
+    /// The round of the run, where it has rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     /// What was released.
     pub kind: Kind,
     /// What it cost.
@@ -113,6 +121,7 @@ pub struct Receipt {
     /// Where the noise came from.
     pub noise: NoiseKind,
     /// The hash of the reply.
+    #[serde(with = "super::packed")]
     pub reply: [u8; 32],
 }
 

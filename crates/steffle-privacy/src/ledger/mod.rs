@@ -7,13 +7,16 @@
 //! [`Ledger::commit`] keeps the reply and gives the [`Receipt`]. What was reserved is never given
 //! back; what was never reserved, [`Ledger::close`] returns to the pot it came from.
 //!
-//! [`MemoryLedger`] keeps all of it in memory; another one may write it down first. Why pots, and why
-//! three of them: [`Policy`] and the proof beside it. [`statement`] says what a run may say.
+//! There is one set of rules, [`Book`]: what a [`Line`] may say after those before it. A [`Bookkeeper`]
+//! has every line kept by a [`Backing`] before anything happens: [`MemoryLedger`] in memory, others
+//! for good. Why pots, and why three of them: [`Policy`] and the proof beside it; whose pots: `roll.rs`.
+//! [`statement`] says what a run may say.
 //!
 //! ```
 //! use steffle_privacy::ledger::*;
 //!
 //! let offer = Offer {
+//!     run: String::new(),
 //!     method: "one-shot".into(),
 //!     mode: "exact".into(),
 //!     notion: "demographic-parity".into(),
@@ -25,33 +28,43 @@
 //! }
 //! .check()?;
 //! let mut store = MemoryLedger::default();
-//! let grant = store.open(&offer, Accounts::One)?;
+//! let grant = store.open(&offer, Accounts::One, &Roll::default)?;
 //! let cost = Cost::Gaussian { squared: 0.05, slack: 1e-12, numbers: 100 };
 //! let (request, kind) = ([7; 32], Kind::Features);
-//! let entry = Entry { request, fresh: 0, kind, cost, charge: Charge::All };
+//! let entry = Entry { request, fresh: 0, round: None, kind, cost, charge: Charge::All };
 //! let ticket = store.reserve(grant, entry, NoiseKind::Secure)?; // paid; now s may be read
 //! store.commit(ticket, b"noisy sums", [8; 32])?; // kept; now they may be sent
-//! assert_eq!(store.stored(&request), Some(&b"noisy sums"[..]));
+//! assert_eq!(store.stored(&request)?.unwrap().reply, b"noisy sums");
 //!
 //! store.close(grant)?;
-//! let refused = store.open(&offer, Accounts::One).unwrap_err().to_string();
+//! let refused = store.open(&offer, Accounts::One, &Roll::default).unwrap_err().to_string();
 //! assert!(refused.contains("after mu 0.223607 that is spent"), "{refused}");
 //! # Ok::<(), Refusal>(())
 //! ```
 
 mod account;
+mod book;
 mod budget;
 mod cost;
+mod keeper;
+mod line;
 mod memory;
 mod offer;
+mod packed;
 mod refusal;
+mod roll;
 mod statement;
 
-pub use budget::Policy;
+pub use book::{Book, Grant};
+pub use budget::{Amount, Balance, Policy};
 pub use cost::{Charge, Cost, Entry, GrantId, Kind, NoiseKind, Receipt, Ticket, largest_round};
-pub use memory::MemoryLedger;
+pub use keeper::{Backing, Bookkeeper};
+pub use line::Line;
+pub use memory::{Memory, MemoryLedger};
 pub use offer::{Accounts, CheckedOffer, Claim, Offer, Share};
+pub use packed::{bytes as from_hexadecimal, hexadecimal};
 pub use refusal::{Pot, Refusal};
+pub use roll::Roll;
 pub use statement::{Statement, StatementKind, statement};
 
 use crate::quantity::Mu;
@@ -68,12 +81,19 @@ use crate::quantity::Mu;
 /// share has taken off ([`crate::discrete`]). A store that has promised privacy releases nothing
 /// with seeded or no noise, and one that has released such a thing promises nothing.
 pub trait Ledger: Send + Sync {
-    /// The bytes of a committed reply, to be sent again at no cost.
-    fn stored(&self, request: &[u8; 32]) -> Option<&[u8]>;
+    /// A committed reply, to be sent again at no cost.
+    fn stored(&self, request: &[u8; 32]) -> Result<Option<Stored>, Refusal>;
 
-    /// Takes the share of an offer from its pot. Refuses what the policy does not name, what the pot
-    /// has not left, and what would break or not keep a promise.
-    fn open(&mut self, offer: &CheckedOffer, accounts: Accounts) -> Result<GrantId, Refusal>;
+    /// Takes the share of an offer from the pot of everybody on the roll. Refuses what the policy does
+    /// not name, what the pot has not left, and what would break or not keep a promise. A named run
+    /// that was opened before and not closed goes on where it was. `roll` is asked for by ledgers
+    /// that outlive the store's process.
+    fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &dyn Fn() -> Roll,
+    ) -> Result<GrantId, Refusal>;
 
     /// The units that cannot pay `squared` any more; `None` unless each has its own account.
     fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>>;
@@ -98,6 +118,15 @@ pub trait Ledger: Send + Sync {
 
     /// What a grant has released, but for what claims nothing.
     fn receipts(&self, grant: GrantId) -> Vec<Receipt>;
+}
+
+/// A reply that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its bytes.
+    pub reply: Vec<u8>,
+    /// Where its noise came from.
+    pub noise: NoiseKind,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::rounding;
 /// ```
 /// use steffle_privacy::{Claim, NoiseKind, Offer, Share};
 /// let offer = Offer {
+///     run: String::new(),
 ///     method: "steffle".into(),
 ///     mode: "exact".into(),
 ///     notion: "demographic-parity".into(),
@@ -31,6 +32,10 @@ use crate::rounding;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
+    /// The run's name. A store that keeps a book opens a run of a name once; without a name it cannot
+    /// be gone on with after a crash.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
     /// The method's name.
     pub method: String,
     /// The mode's name.

@@ -78,6 +78,40 @@ pub enum Refusal {
     /// The same request was answered before: its reply can be sent again at no cost.
     #[error("the attributes store refuses: this request was answered; send the stored reply again")]
     Repeated,
+    /// A run of this name was opened before, for something else or to its end.
+    #[error(
+        "the attributes store refuses: a run of the name {0} was opened before, with another offer, \
+         with other records, or to its end; a new run needs a new name"
+    )]
+    Run(String),
+    /// Too many runs at a time.
+    #[error(
+        "the attributes store refuses: {most} run(s) may be open at a time, and these are: {open}; \
+         close one first"
+    )]
+    OpenRuns {
+        /// Their names.
+        open: String,
+        /// How many the policy allows.
+        most: u32,
+    },
+    /// A server that goes back.
+    #[error(
+        "the attributes store refuses: round {asked} of a run whose round {last} was answered; \
+         rounds go on, and only the same question gets the same reply"
+    )]
+    Round {
+        /// What was asked for.
+        asked: u32,
+        /// What was answered.
+        last: u32,
+    },
+    /// Records that do not fit those of earlier runs.
+    #[error("the attributes store refuses its list of records: {0}")]
+    Roll(&'static str),
+    /// The book cannot be written or read.
+    #[error("the attributes store stops: its book {0}")]
+    Stopped(String),
     /// No accountant covers it.
     #[error("the attributes store refuses: {0}")]
     Privacy(#[from] PrivacyError),
@@ -107,8 +141,12 @@ pub enum Pot {
 
 impl Refusal {
     /// The codes of refusals because of what a store's budget or policy leaves.
-    pub const CODES_OF_BUDGET: [&'static str; 3] =
-        ["steffle::ledger::policy", "steffle::ledger::budget", "steffle::ledger::revealed"];
+    pub const CODES_OF_BUDGET: [&'static str; 4] = [
+        "steffle::ledger::policy",
+        "steffle::ledger::budget",
+        "steffle::ledger::revealed",
+        "steffle::ledger::open_runs",
+    ];
 
     /// The stable code of this refusal.
     pub fn code(&self) -> &'static str {
@@ -124,6 +162,11 @@ impl Refusal {
             Self::Closed => "steffle::ledger::closed",
             Self::Unknown => "steffle::ledger::unknown",
             Self::Repeated => "steffle::ledger::repeated",
+            Self::Run(_) => "steffle::ledger::run",
+            Self::OpenRuns { .. } => "steffle::ledger::open_runs",
+            Self::Round { .. } => "steffle::ledger::round",
+            Self::Roll(_) => "steffle::ledger::roll",
+            Self::Stopped(_) => "steffle::ledger::stopped",
             Self::Privacy(error) => error.code(),
         }
     }

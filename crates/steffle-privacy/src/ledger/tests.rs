@@ -2,6 +2,7 @@ mod accounts;
 mod book;
 mod pots;
 mod promises;
+mod rolls;
 mod statements;
 
 use super::*;
@@ -10,6 +11,7 @@ use crate::event::{Event, Neighbours, Sampling};
 
 fn offer_of(claim: Claim, epsilon: f64, delta: f64, noise: NoiseKind) -> Offer {
     Offer {
+        run: String::new(),
         method: "steffle".into(),
         mode: "exact".into(),
         notion: "demographic-parity".into(),
@@ -70,7 +72,7 @@ fn entry(cost: Cost, charge: Charge) -> Entry {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut request = [0; 32];
     request[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-    Entry { request, fresh: 0, kind: Kind::Sums, cost, charge }
+    Entry { request, fresh: 0, round: None, kind: Kind::Sums, cost, charge }
 }
 
 /// Reserves and commits.

@@ -1,6 +1,8 @@
 //! What stores are offered, what they granted, and what may be said of it.
 
-use steffle_privacy::ledger::{CheckedOffer, Claim, Offer, Receipt, Statement, statement};
+use steffle_privacy::ledger::{
+    CheckedOffer, Claim, NoiseKind, Offer, Receipt, Statement, hexadecimal, statement,
+};
 use steffle_privacy::{Mu, PrivacyError};
 use steffle_wire::{Close, Closed, Opening, Transport};
 
@@ -17,7 +19,12 @@ impl<T: Transport> Federation<T> {
     ) -> Result<CheckedOffer, PrivacyError> {
         let RunKind { method, mode, notion } = self.agreement.kind.clone();
         let noise = self.agreement.noise;
-        Offer { method, mode, notion, rounds, epsilon, delta, claim, noise }.check()
+        // Simulations are not told apart, and need not be.
+        let run = match noise {
+            NoiseKind::Secure => hexadecimal(&self.agreement.run.0),
+            NoiseKind::Simulation => String::new(),
+        };
+        Offer { run, method, mode, notion, rounds, epsilon, delta, claim, noise }.check()
     }
 
     /// Offers a run to every store: all accept, or the run does not begin. Each decides by its own

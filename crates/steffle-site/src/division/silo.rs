@@ -96,7 +96,8 @@ impl Silo {
         noise: &mut impl NoiseSource,
     ) -> Result<(PublicSums, Released<Sums>), SiloError> {
         self.records.check(question).map_err(RecordsDivisionError::from)?;
-        if let Some(stored) = self.attributes.store().stored(&request) {
+        let stored = self.attributes.store().stored(&request);
+        if let Some(stored) = stored.map_err(AttributesDivisionError::from)? {
             return Ok((self.records.answer(question, round)?, stored));
         }
         let price = self.price(question, round, request)?;

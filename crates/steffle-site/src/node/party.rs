@@ -341,7 +341,8 @@ impl Party {
         self.join.scores.encode(&mut meaning);
         let meaning = meaning.finish();
         let agreed = [&self.schema.0[..], &meaning[..]];
-        Request::new(round, &agreed.into_iter().chain(parts.iter().copied()).collect::<Vec<_>>())
+        let parts: Vec<_> = agreed.into_iter().chain(parts.iter().copied()).collect();
+        Request::new(round, &parts).in_round(round)
     }
 }
 

@@ -238,6 +238,7 @@ fn what_comes_before_its_time_is_refused() {
     let closed = refusal(&node.handle(&round(1, 3)));
     assert_eq!(closed.code, "steffle::ledger::closed");
     let offer = Offer {
+        run: String::new(),
         method: String::new(),
         mode: String::new(),
         notion: String::new(),

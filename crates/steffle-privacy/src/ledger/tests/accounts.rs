@@ -7,7 +7,7 @@ fn block(at: u32) -> Charge {
 
 fn opened(offer: &CheckedOffer, accounts: Accounts) -> (MemoryLedger, GrantId) {
     let mut store = MemoryLedger::default();
-    let grant = store.open(offer, accounts).unwrap();
+    let grant = store.open(offer, accounts, &Roll::default).unwrap();
     (store, grant)
 }
 
@@ -155,7 +155,7 @@ fn charges_must_fit_the_accounts() {
         assert_eq!(refused, Err(Refusal::Kind), "{accounts:?} {charge:?}");
         assert_eq!(spent_of(&store, grant), 0.0);
     }
-    let none = MemoryLedger::default().open(&offer, Accounts::Blocks(0));
+    let none = MemoryLedger::default().open(&offer, Accounts::Blocks(0), &Roll::default);
     assert_eq!(none, Err(Refusal::Kind));
 }
 
@@ -263,11 +263,11 @@ fn slack_and_numbers_are_for_the_life_of_a_store() {
 
     let quarter = quarter_of(SLACK);
     let mut store = MemoryLedger::with_policy(policy.clone()).unwrap();
-    let first = store.open(&gaussian(1.0, 1e-7), Accounts::One).unwrap();
+    let first = store.open(&gaussian(1.0, 1e-7), Accounts::One, &Roll::default).unwrap();
     release(&mut store, first, with_slack(quarter, 1), Charge::All).unwrap();
     store.close(first).unwrap();
-    let second = store.open(&gaussian(1.0, 1e-7), Accounts::One).unwrap();
-    let third = store.open(&sampled(5.0, 1e-7), Accounts::One).unwrap();
+    let second = store.open(&gaussian(1.0, 1e-7), Accounts::One, &Roll::default).unwrap();
+    let third = store.open(&sampled(5.0, 1e-7), Accounts::One, &Roll::default).unwrap();
     release(&mut store, third, planned(2.0 * quarter, 1), Charge::All).unwrap();
     let over = release(&mut store, second, with_slack(0.251 * SLACK, 1), Charge::All);
     assert_eq!(over, Err(Refusal::Slack));
@@ -280,8 +280,8 @@ fn slack_and_numbers_are_for_the_life_of_a_store() {
     release(&mut store, second, Cost::Free, Charge::All).unwrap();
 
     let mut store = MemoryLedger::with_policy(policy).unwrap();
-    let first = store.open(&gaussian(1.0, 1e-7), Accounts::One).unwrap();
-    let second = store.open(&sampled(5.0, 1e-7), Accounts::One).unwrap();
+    let first = store.open(&gaussian(1.0, 1e-7), Accounts::One, &Roll::default).unwrap();
+    let second = store.open(&sampled(5.0, 1e-7), Accounts::One, &Roll::default).unwrap();
     release(&mut store, first, with_slack(0.0, MOST_NUMBERS / 2), Charge::All).unwrap();
     for numbers in [MOST_NUMBERS / 2 + 1, u64::MAX] {
         let over = release(&mut store, second, planned(0.0, numbers), Charge::All);

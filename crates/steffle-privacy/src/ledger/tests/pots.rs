@@ -2,8 +2,18 @@ use super::*;
 
 pub(super) fn policy(epsilon: f64, delta: f64, pure_share: f64, sampled_share: f64) -> Policy {
     let (methods, modes, notions) = (Vec::new(), Vec::new(), Vec::new());
-    let simulations = true;
-    Policy { epsilon, delta, pure_share, sampled_share, methods, modes, notions, simulations }
+    let (simulations, open_runs) = (true, 100);
+    Policy {
+        epsilon,
+        delta,
+        pure_share,
+        sampled_share,
+        methods,
+        modes,
+        notions,
+        simulations,
+        open_runs,
+    }
 }
 
 #[test]
@@ -11,13 +21,16 @@ fn the_first_claim_makes_the_pots_of_a_store_without_a_policy() {
     let offer = gaussian(1.0, 1e-6);
     let mut store = MemoryLedger::default();
     // What claims nothing, and what is refused, makes no pots.
-    store.open(&nothing(), Accounts::One).unwrap();
-    assert_eq!(store.open(&gaussian(5.0, 1e-6), Accounts::Blocks(0)), Err(Refusal::Kind));
-    let grant = store.open(&offer, Accounts::One).unwrap();
+    store.open(&nothing(), Accounts::One, &Roll::default).unwrap();
+    assert_eq!(
+        store.open(&gaussian(5.0, 1e-6), Accounts::Blocks(0), &Roll::default),
+        Err(Refusal::Kind)
+    );
+    let grant = store.open(&offer, Accounts::One, &Roll::default).unwrap();
     let share = squared_of(&offer);
     release(&mut store, grant, message(0.36 * share), Charge::All).unwrap();
 
-    let again = store.open(&offer, Accounts::One);
+    let again = store.open(&offer, Accounts::One, &Roll::default);
     let Err(Refusal::Budget { pot: Pot::Gaussian, spent, asked, left, epsilon, delta }) = again
     else {
         panic!("{again:?}")
@@ -25,11 +38,14 @@ fn the_first_claim_makes_the_pots_of_a_store_without_a_policy() {
     // An open grant is charged its whole share.
     assert_eq!((spent, asked, left), (share.sqrt(), share.sqrt(), 0.0));
     assert_eq!((epsilon, delta), (1.0, 1e-6));
-    assert!(is_budget(&store.open(&pure(1e-3), Accounts::One), Pot::Pure));
-    assert!(is_budget(&store.open(&sampled(5.0, 1e-6), Accounts::One), Pot::Sampled));
+    assert!(is_budget(&store.open(&pure(1e-3), Accounts::One, &Roll::default), Pot::Pure));
+    assert!(is_budget(
+        &store.open(&sampled(5.0, 1e-6), Accounts::One, &Roll::default),
+        Pot::Sampled
+    ));
 
     store.close(grant).unwrap();
-    let again = store.open(&offer, Accounts::One).unwrap_err();
+    let again = store.open(&offer, Accounts::One, &Roll::default).unwrap_err();
     let said = again.to_string();
     // mu 0.236704 in all, six tenths of it spent, eight tenths left.
     for words in [
@@ -46,7 +62,7 @@ fn the_first_claim_makes_the_pots_of_a_store_without_a_policy() {
     let smaller = gaussian(0.5, 1e-6);
     let mut all = 0.36 * share;
     for _ in 0..20 {
-        let Ok(grant) = store.open(&smaller, Accounts::One) else { break };
+        let Ok(grant) = store.open(&smaller, Accounts::One, &Roll::default) else { break };
         release(&mut store, grant, message(squared_of(&smaller)), Charge::All).unwrap();
         store.close(grant).unwrap();
         all += squared_of(&smaller);
@@ -67,7 +83,7 @@ fn a_closed_grant_keeps_the_total_of_its_dearest_account() {
         ),
     ] {
         let mut store = MemoryLedger::default();
-        let grant = store.open(&offer, accounts).unwrap();
+        let grant = store.open(&offer, accounts, &Roll::default).unwrap();
         for charge in charges {
             release(&mut store, grant, message(share / 4.0), charge).unwrap();
         }
@@ -76,7 +92,7 @@ fn a_closed_grant_keeps_the_total_of_its_dearest_account() {
         drop(store.reserve(grant, lost, NoiseKind::Secure).unwrap());
         assert_eq!(half(spent_of(&store, grant).powi(2)), 0.5);
         store.close(grant).unwrap();
-        let rest = store.open(&offer, Accounts::One).unwrap_err();
+        let rest = store.open(&offer, Accounts::One, &Roll::default).unwrap_err();
         let Refusal::Budget { spent, left, .. } = rest else { panic!("{rest:?}") };
         assert_eq!((half(spent * spent), half(left * left)), (0.5, 0.5), "{accounts:?}");
     }
@@ -87,19 +103,34 @@ fn a_policy_splits_its_budget_for_life() {
     let whole = policy(8.0, 1e-6, 0.125, 0.25);
     let mut store = MemoryLedger::with_policy(whole.clone()).unwrap();
     // Pure 1, sampled (2, 2.5e-7), Gaussian (5, 7.5e-7): each exactly, and no more.
-    store.open(&pure(0.5), Accounts::One).unwrap();
-    assert!(is_budget(&store.open(&pure(0.500_001), Accounts::One), Pot::Pure));
-    store.open(&pure(0.5), Accounts::One).unwrap();
-    assert!(is_budget(&store.open(&pure(1e-9), Accounts::One), Pot::Pure));
+    store.open(&pure(0.5), Accounts::One, &Roll::default).unwrap();
+    assert!(is_budget(&store.open(&pure(0.500_001), Accounts::One, &Roll::default), Pot::Pure));
+    store.open(&pure(0.5), Accounts::One, &Roll::default).unwrap();
+    assert!(is_budget(&store.open(&pure(1e-9), Accounts::One, &Roll::default), Pot::Pure));
 
-    assert!(is_budget(&store.open(&sampled(2.001, 1e-8), Accounts::One), Pot::Sampled));
-    assert!(is_budget(&store.open(&sampled(2.0, 2.501e-7), Accounts::One), Pot::SampledDelta));
-    store.open(&sampled(2.0, 2.5e-7), Accounts::One).unwrap();
+    assert!(is_budget(
+        &store.open(&sampled(2.001, 1e-8), Accounts::One, &Roll::default),
+        Pot::Sampled
+    ));
+    assert!(is_budget(
+        &store.open(&sampled(2.0, 2.501e-7), Accounts::One, &Roll::default),
+        Pot::SampledDelta
+    ));
+    store.open(&sampled(2.0, 2.5e-7), Accounts::One, &Roll::default).unwrap();
 
-    assert!(is_budget(&store.open(&gaussian(5.001, 7.5e-7), Accounts::One), Pot::Gaussian));
-    assert!(is_budget(&store.open(&gaussian(5.0, 7.51e-7), Accounts::One), Pot::Gaussian));
-    store.open(&gaussian(5.0, 7.5e-7), Accounts::One).unwrap();
-    assert!(is_budget(&store.open(&gaussian(1e-3, 1e-7), Accounts::One), Pot::Gaussian));
+    assert!(is_budget(
+        &store.open(&gaussian(5.001, 7.5e-7), Accounts::One, &Roll::default),
+        Pot::Gaussian
+    ));
+    assert!(is_budget(
+        &store.open(&gaussian(5.0, 7.51e-7), Accounts::One, &Roll::default),
+        Pot::Gaussian
+    ));
+    store.open(&gaussian(5.0, 7.5e-7), Accounts::One, &Roll::default).unwrap();
+    assert!(is_budget(
+        &store.open(&gaussian(1e-3, 1e-7), Accounts::One, &Roll::default),
+        Pot::Gaussian
+    ));
 
     // Shares of one: all of it, to the bit.
     for (policy, offer) in [
@@ -108,15 +139,21 @@ fn a_policy_splits_its_budget_for_life() {
         (policy(0.3, 1e-7, 0.0, 0.0), gaussian(0.3, 1e-7)),
     ] {
         let mut store = MemoryLedger::with_policy(policy).unwrap();
-        store.open(&offer, Accounts::One).unwrap();
-        assert!(matches!(store.open(&offer, Accounts::One), Err(Refusal::Budget { .. })));
+        store.open(&offer, Accounts::One, &Roll::default).unwrap();
+        assert!(matches!(
+            store.open(&offer, Accounts::One, &Roll::default),
+            Err(Refusal::Budget { .. })
+        ));
     }
     // Parts that sum to a little more than one in binary never give more than the whole.
     let mut store = MemoryLedger::with_policy(policy(3.0, 1e-6, 0.1, 0.9)).unwrap();
-    store.open(&pure(0.3), Accounts::One).unwrap();
-    let rest = store.open(&sampled(2.700_000_01, 1e-7), Accounts::One);
+    store.open(&pure(0.3), Accounts::One, &Roll::default).unwrap();
+    let rest = store.open(&sampled(2.700_000_01, 1e-7), Accounts::One, &Roll::default);
     assert!(is_budget(&rest, Pot::Sampled));
-    assert!(is_budget(&store.open(&gaussian(1e-3, 1e-9), Accounts::One), Pot::Gaussian));
+    assert!(is_budget(
+        &store.open(&gaussian(1e-3, 1e-9), Accounts::One, &Roll::default),
+        Pot::Gaussian
+    ));
 }
 
 /// Plans whose epsilons fit still add up their deltas.
@@ -124,11 +161,17 @@ fn a_policy_splits_its_budget_for_life() {
 fn deltas_of_sampled_plans_add_up() {
     let mut store = MemoryLedger::with_policy(policy(25.0, 1e-6, 0.0, 0.8)).unwrap();
     for _ in 0..3 {
-        store.open(&sampled(5.0, 2.6e-7), Accounts::One).unwrap();
+        store.open(&sampled(5.0, 2.6e-7), Accounts::One, &Roll::default).unwrap();
     }
-    assert!(is_budget(&store.open(&sampled(5.0, 2.6e-7), Accounts::One), Pot::SampledDelta));
-    store.open(&sampled(5.0, 1e-8), Accounts::One).unwrap();
-    assert!(is_budget(&store.open(&sampled(5.0, 1e-9), Accounts::One), Pot::Sampled));
+    assert!(is_budget(
+        &store.open(&sampled(5.0, 2.6e-7), Accounts::One, &Roll::default),
+        Pot::SampledDelta
+    ));
+    store.open(&sampled(5.0, 1e-8), Accounts::One, &Roll::default).unwrap();
+    assert!(is_budget(
+        &store.open(&sampled(5.0, 1e-9), Accounts::One, &Roll::default),
+        Pot::Sampled
+    ));
 }
 
 /// What one pot has left helps no other, and only Gaussian grants give back.
@@ -137,18 +180,24 @@ fn pots_are_never_exchanged() {
     let mut store = MemoryLedger::with_policy(policy(15.0, 1e-6, 0.3, 0.4)).unwrap();
     let spend = [pure(4.5), sampled(6.0, 4e-7)];
     for offer in &spend {
-        let grant = store.open(offer, Accounts::One).unwrap();
+        let grant = store.open(offer, Accounts::One, &Roll::default).unwrap();
         store.close(grant).unwrap();
     }
     for offer in &spend {
-        assert!(matches!(store.open(offer, Accounts::One), Err(Refusal::Budget { .. })));
+        assert!(matches!(
+            store.open(offer, Accounts::One, &Roll::default),
+            Err(Refusal::Budget { .. })
+        ));
     }
     // Nothing was ever released, and still a Gaussian run gets no more than its pot.
-    assert!(is_budget(&store.open(&gaussian(4.6, 6e-7), Accounts::One), Pot::Gaussian));
-    let grant = store.open(&gaussian(4.4, 5.9e-7), Accounts::One).unwrap();
+    assert!(is_budget(
+        &store.open(&gaussian(4.6, 6e-7), Accounts::One, &Roll::default),
+        Pot::Gaussian
+    ));
+    let grant = store.open(&gaussian(4.4, 5.9e-7), Accounts::One, &Roll::default).unwrap();
     store.close(grant).unwrap();
-    store.open(&gaussian(4.4, 5.9e-7), Accounts::One).unwrap();
-    assert!(is_budget(&store.open(&pure(0.1), Accounts::One), Pot::Pure));
+    store.open(&gaussian(4.4, 5.9e-7), Accounts::One, &Roll::default).unwrap();
+    assert!(is_budget(&store.open(&pure(0.1), Accounts::One, &Roll::default), Pot::Pure));
 }
 
 #[test]
@@ -189,9 +238,10 @@ fn a_policy_names_what_it_allows() {
         Offer { notion: "equalized-odds".into(), ..named.clone() },
     ];
     for (other, what) in others.into_iter().zip(["methods", "modes", "notions"]) {
-        let refused = store.open(&other.check().unwrap(), Accounts::One).unwrap_err();
+        let refused =
+            store.open(&other.check().unwrap(), Accounts::One, &Roll::default).unwrap_err();
         assert!(matches!(&refused, Refusal::Policy { what: which, .. } if *which == what));
         assert!(refused.to_string().contains(what), "{refused}");
     }
-    store.open(&named.check().unwrap(), Accounts::One).unwrap();
+    store.open(&named.check().unwrap(), Accounts::One, &Roll::default).unwrap();
 }

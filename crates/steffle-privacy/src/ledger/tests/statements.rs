@@ -3,7 +3,17 @@ use StatementKind::{None as Nothing, Private, Simulation};
 
 fn receipt(cost: Cost, noise: NoiseKind) -> Receipt {
     let (grant, kind) = (GrantId(0), Kind::Sums);
-    Receipt { sequence: 1, grant, request: [1; 32], fresh: 0, kind, cost, noise, reply: [2; 32] }
+    Receipt {
+        sequence: 1,
+        grant,
+        request: [1; 32],
+        fresh: 0,
+        round: None,
+        kind,
+        cost,
+        noise,
+        reply: [2; 32],
+    }
 }
 
 #[test]
@@ -29,7 +39,7 @@ fn what_was_spent_is_bookkeeping() {
     let offer = gaussian(1.0, 1e-6);
     let costs = [message(0.01), message(0.02), Cost::Free, message(1e-3)];
     let mut store = MemoryLedger::default();
-    let grant = store.open(&offer, Accounts::One).unwrap();
+    let grant = store.open(&offer, Accounts::One, &Roll::default).unwrap();
     for cost in costs {
         release(&mut store, grant, cost, Charge::All).unwrap();
     }

@@ -193,8 +193,7 @@ impl AttributesDivision {
             return Err(Refusal::Kind);
         }
         self.close()?;
-        let grant = self.store.ledger().open(offer, accounts)?;
-        self.store.set_grant(grant, offer);
+        self.store.open(offer, accounts)?;
         self.terms = terms;
         Ok(())
     }
@@ -369,7 +368,7 @@ impl AttributesDivision {
         request: Request,
         noise: &mut impl NoiseSource,
     ) -> Result<Released<Sums>, AttributesDivisionError> {
-        if let Some(stored) = self.store.stored(&request) {
+        if let Some(stored) = self.store.stored(&request)? {
             return Ok(stored);
         }
         let blocks = handed::fitting(question, handovers, self.classes())?;
@@ -417,7 +416,7 @@ impl AttributesDivision {
         request: Request,
         source: &mut impl NoiseSource,
     ) -> Result<Released<FeatureMessage>, AttributesDivisionError> {
-        if let Some(stored) = self.store.stored(&request) {
+        if let Some(stored) = self.store.stored(&request)? {
             return Ok(stored);
         }
         let (classes, units) = (self.classes(), self.store.units());
@@ -438,7 +437,7 @@ impl AttributesDivision {
         request: Request,
         source: &mut impl NoiseSource,
     ) -> Result<Released<ClassMessage>, AttributesDivisionError> {
-        if let Some(stored) = self.store.stored(&request) {
+        if let Some(stored) = self.store.stored(&request)? {
             return Ok(stored);
         }
         let (ids, units) = (self.store.ids(), self.store.units());

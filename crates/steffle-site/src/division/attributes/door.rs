@@ -15,8 +15,8 @@ use std::marker::PhantomData;
 
 use sha2::{Digest as _, Sha256};
 use steffle_privacy::ledger::{
-    Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind, Receipt,
-    Refusal, Ticket,
+    Accounts, Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind, Receipt,
+    Refusal, Stored, Ticket,
 };
 use steffle_wire::{CodecError, Decode, Encode, Reader, Writer};
 
@@ -76,6 +76,7 @@ pub struct Unpriced;
 pub struct Request {
     hash: [u8; 32],
     fresh: u32,
+    round: Option<u32>,
 }
 
 impl Request {
@@ -87,7 +88,13 @@ impl Request {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        Self { hash: hash.finalize().into(), fresh }
+        Self { hash: hash.finalize().into(), fresh, round: None }
+    }
+
+    /// The same, in a round of its run: a ledger lets rounds go on only.
+    #[must_use]
+    pub fn in_round(self, round: u32) -> Self {
+        Self { round: Some(round), ..self }
     }
 }
 
@@ -158,12 +165,12 @@ impl<M: Message> Price<M> {
         source: &mut impl NoiseSource,
     ) -> Result<Reserved<M>, Refusal> {
         let Self { asked, cost, charge, request } = self;
-        let Request { hash, fresh } = request;
+        let Request { hash, fresh, round } = request;
         let grant = store.grant.ok_or(Refusal::Closed)?;
         let claimed = cost != Cost::Revealed;
         let request = if claimed { hash } else { [0; 32] };
         let noise = source.kind();
-        let entry = Entry { request, fresh, kind: M::KIND, cost, charge };
+        let entry = Entry { request, fresh, round, kind: M::KIND, cost, charge };
         let ticket = store.ledger.reserve(grant, entry, noise)?;
         let drawn = M::draw(&asked, source)?;
         Ok(Reserved { asked, drawn, ticket, noise, claimed })
@@ -277,9 +284,12 @@ impl Store {
         self.grant
     }
 
-    pub(super) fn set_grant(&mut self, grant: GrantId, offer: &CheckedOffer) {
-        self.grant = Some(grant);
+    /// Has its ledger grant an offer, about everybody that it can be asked about.
+    pub(super) fn open(&mut self, offer: &CheckedOffer, accounts: Accounts) -> Result<(), Refusal> {
+        let roll = || self.units.roll(self.attributes.ids());
+        self.grant = Some(self.ledger.open(offer, accounts, &roll)?);
         self.promised |= offer.claims() && offer.offer().noise == NoiseKind::Secure;
+        Ok(())
     }
 
     pub(super) fn end_grant(&mut self) {
@@ -302,12 +312,15 @@ impl Store {
     }
 
     /// The reply that was sent to this request, if it was answered before.
-    pub(in crate::division) fn stored<M: Message>(&self, request: &Request) -> Option<Released<M>> {
-        let bytes = self.ledger.stored(&request.hash)?.to_vec();
-        let receipts = self.receipts();
-        let receipt = receipts.iter().find(|receipt| receipt.request == request.hash);
-        let noise = receipt.map(|receipt| receipt.noise);
-        Some(Released { bytes, noise, message: PhantomData })
+    pub(in crate::division) fn stored<M: Message>(
+        &self,
+        request: &Request,
+    ) -> Result<Option<Released<M>>, Refusal> {
+        let stored = self.ledger.stored(&request.hash)?;
+        let released = |Stored { reply: bytes, noise }| {
+            Released { bytes, noise: Some(noise), message: PhantomData }
+        };
+        Ok(stored.map(released))
     }
 
     /// What the open grant has released.

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use steffle_privacy::ledger::Roll;
+
 use super::PriceError;
 use crate::division::records::Batches;
 
@@ -66,6 +68,21 @@ impl UnitList {
             *key = id.min(*key);
         }
         Self(Arc::new(List::Index { of, keys }))
+    }
+
+    /// The records of a store with these ids that it can be asked about, for its ledger. A holder
+    /// elsewhere charges the whole index, so that nothing tells what it holds.
+    pub(super) fn roll(&self, ids: &[u64]) -> Roll {
+        match &*self.0 {
+            List::Each(_) => Roll { ids: ids.to_vec(), units: Vec::new() },
+            List::Positions { of, .. } => Roll { ids: ids.to_vec(), units: of.clone() },
+            List::Index { of, .. } => {
+                let mut all: Vec<(u64, u32)> = of.iter().map(|(&id, &unit)| (id, unit)).collect();
+                all.sort_unstable();
+                let (ids, units) = all.into_iter().unzip();
+                Roll { ids, units }
+            }
+        }
     }
 
     /// Units in all.

@@ -1,0 +1,378 @@
+//! The rules: what a line may say after those before it. A book is nothing but the sum of its lines,
+//! so the same function decides what is refused and reads a book again after a crash.
+
+use std::collections::BTreeMap;
+
+use super::account::Account;
+use super::budget::{Balance, Policy, Pots, Taken};
+use super::cost::{Cost, Entry, GrantId, NoiseKind, Receipt};
+use super::line::Line;
+use super::offer::{Accounts, CheckedOffer, Share};
+use super::refusal::Refusal;
+use super::roll::{People, Roll};
+use crate::discrete::{MOST_NUMBERS, SLACK};
+use crate::error::PrivacyError;
+use crate::rounding::sum_up;
+
+/// What the lines of a store's book add up to. Not `Clone`: a copy would have the budget twice.
+#[derive(Debug, Default)]
+pub struct Book {
+    policy: Option<Policy>,
+    /// None until the first claiming offer, where there is no policy.
+    pots: Option<Pots>,
+    people: People,
+    /// What closed grants about everybody keep.
+    everybody: Taken,
+    grants: Vec<Grant>,
+    /// Requests whose replies were kept.
+    answered: BTreeMap<[u8; 32], NoiseKind>,
+    /// Reservations that may still be committed.
+    pending: BTreeMap<u64, Receipt>,
+    reserved: u64,
+    slack: f64,
+    numbers: u64,
+    /// Something left that claims nothing, or whose noise somebody knows. Never both this and
+    /// `promised`.
+    revealed: bool,
+    /// A run was promised privacy with secret noise.
+    promised: bool,
+}
+
+/// What one run was granted.
+#[derive(Debug)]
+pub struct Grant {
+    offer: CheckedOffer,
+    accounts: Accounts,
+    roll: Option<u32>,
+    account: Account,
+    closed: bool,
+    receipts: Vec<Receipt>,
+    replies: u64,
+    /// The last round whose reply was kept.
+    round: Option<u32>,
+}
+
+impl Book {
+    /// An empty book of a store whose operator has set its budget. Refuses a policy that makes no
+    /// promise. Unless the policy allows simulations, the store is private from its first day: a
+    /// budget would be worth nothing beside an offer that claims nothing.
+    pub fn new(policy: Policy) -> Result<Self, PrivacyError> {
+        let (pots, promised) = (Some(Pots::of(&policy)?), !policy.simulations);
+        Ok(Self { policy: Some(policy), pots, promised, ..Self::default() })
+    }
+
+    /// Never accepts seeded noise, nor a run that claims nothing.
+    pub(super) fn private_only(&mut self) {
+        self.promised = true;
+    }
+
+    /// Adds a line, or refuses it and stays as it was.
+    pub fn apply(&mut self, line: &Line) -> Result<(), Refusal> {
+        match line {
+            Line::Roll(roll) => self.people.enrol(roll),
+            Line::Open { offer, accounts, roll } => self.open(offer, *accounts, *roll),
+            Line::Reserve { grant, noise, entry } => self.reserve(*grant, *noise, entry),
+            Line::Commit { reservation, request, reply } => {
+                self.commit(*reservation, request, *reply)
+            }
+            Line::Close { grant } => self.close(*grant),
+            Line::Torn { .. } => {
+                self.pending.clear();
+                Ok(())
+            }
+        }
+    }
+
+    fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: Option<u32>,
+    ) -> Result<(), Refusal> {
+        let asked = offer.offer();
+        if let Some(policy) = &self.policy {
+            policy.allows(offer)?;
+            let open = self.open_grants().filter(|grant| grant.offer.claims());
+            if offer.claims() && open.clone().count() >= policy.open_runs as usize {
+                let names: Vec<&str> = open.map(|grant| grant.offer.offer().run.as_str()).collect();
+                let (open, most) = (names.join(", "), policy.open_runs);
+                return Err(Refusal::OpenRuns { open, most });
+            }
+        }
+        if !asked.run.is_empty() && self.run(&asked.run).is_some() {
+            return Err(Refusal::Run(asked.run.clone()));
+        }
+        let units = match accounts {
+            Accounts::Units(count) => Some(count),
+            Accounts::One | Accounts::Blocks(_) => None,
+        };
+        if roll.is_some_and(|roll| !self.people.has(roll, units)) {
+            return Err(Refusal::Kind);
+        }
+        let private = offer.claims() && asked.noise == NoiseKind::Secure;
+        if private && self.revealed {
+            return Err(Refusal::Revealed { already: true });
+        }
+        if !private && self.promised {
+            return Err(Refusal::Revealed { already: false });
+        }
+        let account = Account::new(offer, accounts)?;
+        if offer.claims() {
+            let pots = self.pots.unwrap_or_else(|| Pots::of_first(offer));
+            pots.fits(&self.taken(roll), offer.share())?;
+            self.pots = Some(pots);
+        }
+        self.promised |= private;
+        let (offer, receipts) = (offer.clone(), Vec::new());
+        let (closed, replies, round) = (false, 0, None);
+        self.grants.push(Grant {
+            offer,
+            accounts,
+            roll,
+            account,
+            closed,
+            receipts,
+            replies,
+            round,
+        });
+        Ok(())
+    }
+
+    /// The most that anybody on a roll has taken from each pot.
+    fn taken(&self, roll: Option<u32>) -> Taken {
+        let of = |grant: &Grant| (grant.roll, grant.offer.share());
+        let (everybody, listed): (Vec<_>, Vec<_>) =
+            self.open_grants().map(of).partition(|(roll, _)| roll.is_none());
+        let listed: Vec<(u32, Share)> =
+            listed.into_iter().filter_map(|(roll, share)| Some((roll?, share))).collect();
+        let most = self.people.most_taken(roll, &listed).plus(self.everybody);
+        everybody.into_iter().fold(most, |taken, (_, share)| taken.and(share))
+    }
+
+    fn reserve(&mut self, grant: GrantId, noise: NoiseKind, entry: &Entry) -> Result<(), Refusal> {
+        let promised = self.promised;
+        let (slack, numbers) = entry.cost.integers();
+        if entry.cost != Cost::Revealed && self.answered.contains_key(&entry.request) {
+            return Err(Refusal::Repeated);
+        }
+        if !entry.cost.valid() {
+            return Err(Refusal::Cost);
+        }
+        let slack = sum_up(self.slack, slack);
+        if slack > SLACK {
+            return Err(Refusal::Slack);
+        }
+        let numbers = self.numbers.checked_add(numbers).ok_or(Refusal::Numbers)?;
+        if numbers > MOST_NUMBERS {
+            return Err(Refusal::Numbers);
+        }
+        let paying = self.grant_mut(grant)?;
+        if paying.closed {
+            return Err(Refusal::Closed);
+        }
+        if let (Some(asked), Some(last)) = (entry.round, paying.round)
+            && asked <= last
+        {
+            return Err(Refusal::Round { asked, last });
+        }
+        let claims = paying.offer.claims();
+        let secret = paying.offer.offer().noise == NoiseKind::Secure;
+        if claims && secret && noise == NoiseKind::Simulation {
+            return Err(Refusal::Noise);
+        }
+        // A grant may be older than the promise that forbids its use.
+        let reveals = match entry.cost {
+            Cost::Revealed => true,
+            _ => claims && noise == NoiseKind::Simulation,
+        };
+        if reveals && promised {
+            return Err(Refusal::Revealed { already: false });
+        }
+        paying.account.pay(entry)?;
+        paying.replies += 1;
+        (self.slack, self.numbers) = (slack, numbers);
+        self.revealed |= reveals;
+        self.reserved += 1;
+        // What claims nothing is counted only.
+        if entry.cost != Cost::Revealed {
+            self.pending.insert(self.reserved, receipt(self.reserved, grant, entry, noise));
+        }
+        Ok(())
+    }
+
+    fn commit(
+        &mut self,
+        reservation: u64,
+        request: &[u8; 32],
+        reply: [u8; 32],
+    ) -> Result<(), Refusal> {
+        let pending = self.pending.get(&reservation);
+        let pending = pending.filter(|pending| pending.request == *request);
+        let pending = pending.ok_or(Refusal::Unknown)?;
+        if self.answered.contains_key(&pending.request) {
+            return Err(Refusal::Repeated);
+        }
+        let receipt = Receipt { reply, ..pending.clone() };
+        let grant = self.grant_mut(receipt.grant)?;
+        grant.round = grant.round.max(receipt.round);
+        grant.receipts.push(receipt.clone());
+        self.answered.insert(receipt.request, receipt.noise);
+        self.pending.remove(&reservation);
+        Ok(())
+    }
+
+    fn close(&mut self, grant: GrantId) -> Result<(), Refusal> {
+        let at = usize::try_from(grant.0).map_err(|_| Refusal::Unknown)?;
+        let grant = self.grants.get_mut(at).ok_or(Refusal::Unknown)?;
+        if grant.closed {
+            return Err(Refusal::Closed);
+        }
+        grant.closed = true;
+        let (share, account) = (grant.offer.share(), &grant.account);
+        match grant.roll {
+            Some(roll) => self.people.keep(roll, |at| account.keeps(share, Some(at))),
+            None => self.everybody = self.everybody.and(account.keeps(share, None)),
+        }
+        grant.account.settle();
+        Ok(())
+    }
+
+    /// A grant.
+    pub fn grant(&self, grant: GrantId) -> Result<&Grant, Refusal> {
+        let at = usize::try_from(grant.0).map_err(|_| Refusal::Unknown)?;
+        self.grants.get(at).ok_or(Refusal::Unknown)
+    }
+
+    fn grant_mut(&mut self, grant: GrantId) -> Result<&mut Grant, Refusal> {
+        let at = usize::try_from(grant.0).map_err(|_| Refusal::Unknown)?;
+        self.grants.get_mut(at).ok_or(Refusal::Unknown)
+    }
+
+    /// All grants, in the order in which they were opened.
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
+    fn open_grants(&self) -> impl Iterator<Item = &Grant> + Clone {
+        self.grants.iter().filter(|grant| !grant.closed)
+    }
+
+    /// The grant of a run of this name.
+    pub fn run(&self, name: &str) -> Option<(GrantId, &Grant)> {
+        let named = |(_, grant): &(u64, &Grant)| grant.offer.offer().run == name;
+        (0..).zip(&self.grants).find(named).map(|(at, grant)| (GrantId(at), grant))
+    }
+
+    /// The number of a roll that was written down before.
+    pub(super) fn known(&self, roll: &Roll) -> Option<u32> {
+        self.people.known(roll)
+    }
+
+    /// Where the noise of a kept reply came from.
+    pub(super) fn answered(&self, request: &[u8; 32]) -> Option<NoiseKind> {
+        self.answered.get(request).copied()
+    }
+
+    /// What the receipt of the last reservation will say, but for the reply.
+    pub(super) fn reserved(&self, grant: GrantId, entry: &Entry, noise: NoiseKind) -> Receipt {
+        receipt(self.reserved, grant, entry, noise)
+    }
+
+    /// Whether a reservation may still be committed.
+    pub(super) fn is_pending(&self, reservation: u64) -> bool {
+        self.pending.contains_key(&reservation)
+    }
+
+    /// Whether something was released without secret noise, so that nothing can be promised.
+    pub fn revealed(&self) -> bool {
+        self.revealed
+    }
+
+    /// Replies that were kept.
+    pub fn replies(&self) -> usize {
+        self.answered.len()
+    }
+
+    /// Reservations that were paid for and never committed.
+    pub fn unsent(&self) -> u64 {
+        let receipts = self.grants.iter().map(|grant| grant.receipts.len() as u64);
+        let paid: u64 = self.grants.iter().map(|grant| grant.replies).sum();
+        paid.saturating_sub(receipts.sum())
+    }
+
+    /// Units and records that runs were ever about.
+    pub fn people(&self) -> (usize, usize) {
+        (self.people.units(), self.people.ids().count())
+    }
+
+    /// Ids of all records that runs were ever about.
+    pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+        self.people.ids()
+    }
+
+    /// What is in the pots for the unit that has spent most, of one roll or of all; `None` before
+    /// there are pots.
+    pub fn balance(&self, roll: Option<u32>) -> Option<Balance> {
+        Some(self.pots?.balance(&self.taken(roll)))
+    }
+
+    /// What is in the pots for whoever joins now.
+    pub fn balance_of_new(&self) -> Option<Balance> {
+        Some(self.pots?.balance(&self.everybody))
+    }
+
+    /// Records and units of a roll.
+    pub fn roll_size(&self, roll: u32) -> Option<(usize, usize)> {
+        self.people.size(roll)
+    }
+}
+
+impl Grant {
+    /// What was offered.
+    pub fn offer(&self) -> &CheckedOffer {
+        &self.offer
+    }
+
+    /// How its costs are kept.
+    pub fn accounts(&self) -> Accounts {
+        self.accounts
+    }
+
+    /// The roll it is about.
+    pub fn roll(&self) -> Option<u32> {
+        self.roll
+    }
+
+    /// Whether it has ended.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// What it has released.
+    pub fn receipts(&self) -> &[Receipt] {
+        &self.receipts
+    }
+
+    /// Replies that it has paid for, those that claim nothing included.
+    pub fn replies(&self) -> u64 {
+        self.replies
+    }
+
+    pub(super) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// What it keeps from its pot: a closed Gaussian grant the total of its dearest account, every
+    /// other one its whole share.
+    pub fn keeps(&self) -> Share {
+        match self.closed {
+            true => self.account.keeps(self.offer.share(), None),
+            false => self.offer.share(),
+        }
+    }
+}
+
+fn receipt(sequence: u64, grant: GrantId, entry: &Entry, noise: NoiseKind) -> Receipt {
+    let &Entry { request, fresh, round, kind, cost, .. } = entry;
+    Receipt { sequence, grant, request, fresh, round, kind, cost, noise, reply: [0; 32] }
+}

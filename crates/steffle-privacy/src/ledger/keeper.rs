@@ -1,0 +1,191 @@
+//! The one ledger there is: the rules of a [`Book`], and something that keeps its lines.
+
+use super::book::Book;
+use super::cost::{Cost, Entry, GrantId, NoiseKind, Receipt, Ticket};
+use super::line::Line;
+use super::offer::{Accounts, CheckedOffer};
+use super::refusal::Refusal;
+use super::roll::Roll;
+use super::{Ledger, Stored};
+use crate::quantity::Mu;
+
+/// Where the lines and replies of a book are kept.
+pub trait Backing: Send + Sync {
+    /// Whether other runs may come after this process, about other records: rolls are then written
+    /// down. Otherwise every run is about everybody.
+    const LASTS: bool;
+
+    /// Keeps a line for good, with the reply that it commits to. What it was written for may happen
+    /// as soon as this returns. Says, in the words after "its book", why it could not.
+    fn write(&mut self, line: &Line, reply: Option<&[u8]>) -> Result<(), String>;
+
+    /// A reply that was kept, by request.
+    fn reply(&self, request: &[u8; 32]) -> Result<Option<Vec<u8>>, String>;
+}
+
+/// Applies the rules, keeps the lines, and then lets things happen.
+///
+/// # Claim
+/// Nothing is paid, sent or promised that a later reader of the kept lines would not see.
+///
+/// # Proof
+/// Every change of the book is a line, and a line is kept before the function that made it returns.
+/// A line that could not be kept stops the keeper: whether it reached the disk is not known, so
+/// nothing is granted, reserved or committed after it.
+#[derive(Debug)]
+pub struct Bookkeeper<B> {
+    book: Book,
+    pub(super) backing: B,
+    /// Reservations of a process that ended before they were committed.
+    left_over: Vec<(u64, Line)>,
+    stopped: Option<String>,
+}
+
+impl<B: Backing> Bookkeeper<B> {
+    /// For a book that is still empty.
+    pub fn new(book: Book, backing: B) -> Self {
+        Self { book, backing, left_over: Vec::new(), stopped: None }
+    }
+
+    /// For a book that has been kept before, from all its lines. Refuses lines that break the rules.
+    ///
+    /// A reservation without a commit is used once more for the same entry, with fresh noise:
+    /// nothing is sent before its commit is kept, so that nothing of it was ever seen. After a torn
+    /// line that is not known, and it stays spent.
+    pub fn reopen(
+        mut book: Book,
+        lines: impl IntoIterator<Item = Line>,
+        backing: B,
+    ) -> Result<Self, Refusal> {
+        let (mut left_over, mut reservations) = (Vec::new(), 0);
+        for line in lines {
+            book.apply(&line)?;
+            if let Line::Reserve { .. } = line {
+                reservations += 1;
+                left_over.retain(|(sequence, _)| book.is_pending(*sequence));
+                left_over.push((reservations, line));
+            }
+        }
+        left_over.retain(|(sequence, _)| book.is_pending(*sequence));
+        Ok(Self { book, backing, left_over, stopped: None })
+    }
+
+    /// What the lines add up to.
+    pub fn book(&self) -> &Book {
+        &self.book
+    }
+
+    pub(super) fn book_mut(&mut self) -> &mut Book {
+        &mut self.book
+    }
+
+    /// Where they are kept.
+    pub fn backing(&self) -> &B {
+        &self.backing
+    }
+
+    fn write(&mut self, line: &Line, reply: Option<&[u8]>) -> Result<(), Refusal> {
+        if let Some(why) = &self.stopped {
+            return Err(Refusal::Stopped(why.clone()));
+        }
+        self.book.apply(line)?;
+        self.backing.write(line, reply).map_err(|why| {
+            self.stopped = Some(why.clone());
+            Refusal::Stopped(why)
+        })
+    }
+
+    /// The number of a roll, written down if it is new.
+    fn roll(&mut self, roll: &dyn Fn() -> Roll) -> Result<Option<u32>, Refusal> {
+        if !B::LASTS {
+            return Ok(None);
+        }
+        let roll = roll();
+        if let Some(known) = self.book.known(&roll) {
+            return Ok(Some(known));
+        }
+        let line = Line::Roll(roll);
+        self.write(&line, None)?;
+        let Line::Roll(roll) = line else { return Ok(None) };
+        Ok(self.book.known(&roll))
+    }
+
+    /// A reservation that was left over, for the identical entry.
+    fn take_left_over(&mut self, asked: &Line) -> Option<u64> {
+        let at = self.left_over.iter().position(|(_, line)| line == asked)?;
+        Some(self.left_over.swap_remove(at).0)
+    }
+}
+
+impl<B: Backing> Ledger for Bookkeeper<B> {
+    fn stored(&self, request: &[u8; 32]) -> Result<Option<Stored>, Refusal> {
+        let Some(noise) = self.book.answered(request) else { return Ok(None) };
+        let reply = self.backing.reply(request).map_err(Refusal::Stopped)?;
+        let reply = reply.ok_or_else(|| Refusal::Stopped("lacks a reply that it kept".into()))?;
+        Ok(Some(Stored { reply, noise }))
+    }
+
+    fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &dyn Fn() -> Roll,
+    ) -> Result<GrantId, Refusal> {
+        let roll = self.roll(roll)?;
+        let name = &offer.offer().run;
+        if !name.is_empty()
+            && let Some((id, grant)) = self.book.run(name)
+        {
+            // The same run goes on after a crash.
+            let same = (grant.offer(), grant.accounts(), grant.roll()) == (offer, accounts, roll);
+            return if same && !grant.closed() { Ok(id) } else { Err(Refusal::Run(name.clone())) };
+        }
+        let id = GrantId(self.book.grants().len() as u64);
+        self.write(&Line::Open { offer: offer.clone(), accounts, roll }, None)?;
+        Ok(id)
+    }
+
+    fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>> {
+        self.book.grant(grant).ok()?.account().retired(squared)
+    }
+
+    fn reserve(
+        &mut self,
+        grant: GrantId,
+        entry: Entry,
+        noise: NoiseKind,
+    ) -> Result<Ticket, Refusal> {
+        let line = Line::Reserve { grant, noise, entry };
+        let again = self.take_left_over(&line);
+        if again.is_none() {
+            self.write(&line, None)?;
+        }
+        let Line::Reserve { entry, .. } = line else { return Err(Refusal::Kind) };
+        let receipt = self.book.reserved(grant, &entry, noise);
+        let sequence = again.unwrap_or(receipt.sequence);
+        Ok(Ticket { receipt: Receipt { sequence, ..receipt } })
+    }
+
+    fn commit(&mut self, ticket: Ticket, reply: &[u8], hash: [u8; 32]) -> Result<Receipt, Refusal> {
+        let receipt = Receipt { reply: hash, ..ticket.receipt };
+        // What claims nothing is counted only.
+        if receipt.cost != Cost::Revealed {
+            let (reservation, request) = (receipt.sequence, receipt.request);
+            let line = Line::Commit { reservation, request, reply: hash };
+            self.write(&line, Some(reply))?;
+        }
+        Ok(receipt)
+    }
+
+    fn close(&mut self, grant: GrantId) -> Result<(), Refusal> {
+        self.write(&Line::Close { grant }, None)
+    }
+
+    fn spent(&self, grant: GrantId) -> Option<Mu> {
+        self.book.grant(grant).ok()?.account().spent()
+    }
+
+    fn receipts(&self, grant: GrantId) -> Vec<Receipt> {
+        self.book.grant(grant).map(|grant| grant.receipts().to_vec()).unwrap_or_default()
+    }
+}

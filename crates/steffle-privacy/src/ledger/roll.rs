@@ -1,0 +1,169 @@
+//! About whom a run is, and what each of them has spent in the life of the store.
+//!
+//! # Claim
+//! The pots are kept for every unit, whenever its records joined and in whichever runs they were:
+//! the squared costs (and epsilons, deltas) of all messages that depend on a unit's class sum to at
+//! most the pot.
+//!
+//! # Proof
+//! A run's messages depend on the classes of the records on its roll alone, and which records these
+//! are is public. A grant takes its share from every unit on its roll, so that a unit's total is at
+//! most the sum over the grants it was in of their whole shares while they are open, and of what
+//! they keep once they are closed: the unit's own total where the grant had an account for it, that
+//! of the dearest account elsewhere. A unit that is on no roll yet is in no message. An id belongs to
+//! one unit for life: a new row of a known person joins that person's account, and a roll that
+//! joins or parts known people is refused. Tests: `tests::rolls`.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::budget::Taken;
+use super::offer::Share;
+use super::refusal::Refusal;
+
+/// The records that a run is about, each with its unit.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Roll {
+    /// Record ids.
+    #[serde(with = "super::packed")]
+    pub ids: Vec<u64>,
+    /// The number of every record's unit, from 0; empty where each is its own.
+    #[serde(with = "super::packed", default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<u32>,
+}
+
+/// Everybody who was ever on a roll.
+#[derive(Debug, Default)]
+pub(super) struct People {
+    unit_of: HashMap<u64, u32>,
+    /// What the closed grants of each unit keep.
+    life: Vec<Taken>,
+    rolls: Vec<Listed>,
+}
+
+/// A roll, and the unit behind every account of a grant that is about it.
+#[derive(Debug)]
+struct Listed {
+    roll: Roll,
+    /// `None` where a number stands for nobody.
+    units: Vec<Option<u32>>,
+}
+
+impl Roll {
+    /// One account per unit.
+    pub(super) fn accounts(&self) -> usize {
+        match self.units.iter().max() {
+            None => self.ids.len(),
+            Some(&last) => last as usize + 1,
+        }
+    }
+
+    /// The number of the unit of a record at a place.
+    fn unit(&self, at: usize) -> usize {
+        self.units.get(at).map_or(at, |&unit| unit as usize)
+    }
+}
+
+impl People {
+    /// The number of a roll that was written down before.
+    pub(super) fn known(&self, roll: &Roll) -> Option<u32> {
+        self.rolls.iter().zip(0..).find(|(listed, _)| listed.roll == *roll).map(|(_, at)| at)
+    }
+
+    /// Puts a roll down. Refuses one that names a record twice, or that joins or parts units.
+    pub(super) fn enrol(&mut self, roll: &Roll) -> Result<(), Refusal> {
+        let refused = |why| Err(Refusal::Roll(why));
+        if !roll.units.is_empty() && roll.units.len() != roll.ids.len() {
+            return refused("it does not name the unit of every record");
+        }
+        // The unit that every number stands for, as far as its records are known.
+        let mut units: Vec<Option<u32>> = vec![None; roll.accounts()];
+        for (at, id) in roll.ids.iter().enumerate() {
+            let stands_for = &mut units[roll.unit(at)];
+            match (*stands_for, self.unit_of.get(id)) {
+                (None, known) => *stands_for = known.copied(),
+                (Some(unit), Some(&other)) if unit != other => {
+                    return refused("records of two people are one unit in it");
+                }
+                (Some(_), _) => {}
+            }
+        }
+        let mut seen = vec![false; self.life.len()];
+        for unit in units.iter().flatten() {
+            if std::mem::replace(&mut seen[*unit as usize], true) {
+                return refused("records of one person are two units in it");
+            }
+        }
+        let mut ids = roll.ids.clone();
+        ids.sort_unstable();
+        if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+            return refused("a record id stands on it twice");
+        }
+        for (at, &id) in roll.ids.iter().enumerate() {
+            let next = self.life.len() as u32;
+            let unit = *units[roll.unit(at)].get_or_insert(next);
+            if unit == next {
+                self.life.push(Taken::default());
+            }
+            self.unit_of.insert(id, unit);
+        }
+        self.rolls.push(Listed { roll: roll.clone(), units });
+        Ok(())
+    }
+
+    /// Whether grants about a roll may have so many accounts.
+    pub(super) fn has(&self, roll: u32, accounts: Option<u32>) -> bool {
+        self.rolls.get(roll as usize).is_some_and(|listed| {
+            accounts.is_none_or(|accounts| accounts as usize == listed.units.len())
+        })
+    }
+
+    /// Adds to the life of a roll's units what a closed grant keeps of each.
+    pub(super) fn keep(&mut self, roll: u32, keeps: impl Fn(usize) -> Share) {
+        let Some(listed) = self.rolls.get(roll as usize) else { return };
+        for (account, unit) in listed.units.iter().enumerate() {
+            if let Some(unit) = *unit {
+                let life = &mut self.life[unit as usize];
+                *life = life.and(keeps(account));
+            }
+        }
+    }
+
+    /// The most that any unit of a roll (of all rolls without one) has taken from each pot, if
+    /// `open` are the rolls and shares of the open grants.
+    pub(super) fn most_taken(&self, roll: Option<u32>, open: &[(u32, Share)]) -> Taken {
+        let mut totals = self.life.clone();
+        for &(about, share) in open {
+            let listed = self.rolls.get(about as usize).map_or(&[][..], |listed| &listed.units);
+            for unit in listed.iter().flatten() {
+                let total = &mut totals[*unit as usize];
+                *total = total.and(share);
+            }
+        }
+        match roll.and_then(|roll| self.rolls.get(roll as usize)) {
+            None => totals.into_iter().fold(Taken::default(), Taken::most),
+            Some(listed) => {
+                let units = listed.units.iter().flatten().map(|unit| totals[*unit as usize]);
+                units.fold(Taken::default(), Taken::most)
+            }
+        }
+    }
+
+    /// Units that were ever on a roll.
+    pub(super) fn units(&self) -> usize {
+        self.life.len()
+    }
+
+    /// Records that were ever on a roll.
+    pub(super) fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+        self.unit_of.keys().copied()
+    }
+
+    /// Records and units of a roll.
+    pub(super) fn size(&self, roll: u32) -> Option<(usize, usize)> {
+        let listed = self.rolls.get(roll as usize)?;
+        Some((listed.roll.ids.len(), listed.units.iter().flatten().count()))
+    }
+}
