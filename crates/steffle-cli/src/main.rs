@@ -54,6 +54,7 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
         Command::Data(data) => commands::data(*data, deepest(&matches), output),
         Command::Privacy(privacy) => commands::privacy(&privacy, output),
         Command::Node(node) => commands::node(&node),
+        Command::Ledger(ledger) => commands::ledger(&ledger, output),
         Command::Completions { shell } => commands::completions(shell, output),
     }
 }

@@ -2,6 +2,7 @@
 
 mod data;
 mod node;
+mod ledger;
 mod privacy;
 mod reproduce;
 mod sweep;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
 pub(crate) use node::NodeArgs;
+pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs};
 pub(crate) use privacy::{
     AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
     PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Privacy(PrivacyCommand),
     Node(NodeArgs),
+    /// Keep the privacy budget of a store for its life: begin a book, look at it, check it
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  steffle completions bash > ~/.local/share/bash-completion/completions/steffle"

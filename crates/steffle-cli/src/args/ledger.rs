@@ -1,0 +1,107 @@
+//! What was typed after `steffle ledger`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// Keep the budget of a store: the table of record ids and sensitive attributes of one organisation.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerCommand {
+    Init(LedgerInitArgs),
+    Show(LedgerShowArgs),
+    Verify(LedgerVerifyArgs),
+    Export(LedgerExportArgs),
+}
+
+/// Begin the budget book of a store, once in its life
+///
+/// A store is the table of record ids and sensitive attributes of one organisation. Its book says
+/// how much privacy the people in it may ever lose, by all runs together, and every run writes down
+/// what it spends. The budget and the rules of the book are for the life of the store: there is no
+/// command that raises them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle ledger init people.ledger --epsilon 3 --delta 1e-6
+  steffle ledger init people.ledger --policy policy.toml --head /mnt/other/people.head
+  steffle ledger init books --silos 3 --epsilon 3 --delta 1e-6
+
+A policy file is TOML with epsilon, delta and, where wanted, pure_share, sampled_share, methods,
+modes, notions (lists of names; an empty one allows all), open_runs and simulations.")]
+pub(crate) struct LedgerInitArgs {
+    /// The book to make; with --silos a folder
+    pub(crate) path: PathBuf,
+    /// The most epsilon that all runs together may ever spend
+    #[arg(
+        long,
+        value_name = "E",
+        allow_negative_numbers = true,
+        requires = "delta",
+        required_unless_present = "policy"
+    )]
+    pub(crate) epsilon: Option<f64>,
+    /// The delta that goes with it
+    #[arg(long, value_name = "D", allow_negative_numbers = true, requires = "epsilon")]
+    pub(crate) delta: Option<f64>,
+    /// The part of epsilon kept for randomised response
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = 0.0)]
+    pub(crate) pure_share: f64,
+    /// The part of epsilon and delta kept for mode poisson
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = 0.0)]
+    pub(crate) sampled_share: f64,
+    /// Methods that may ask (repeat or separate by commas) [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) methods: Vec<String>,
+    /// Modes that may ask [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) modes: Vec<String>,
+    /// Fairness notions that may be asked about [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) notions: Vec<String>,
+    /// All of this from a file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["epsilon", "delta", "pure_share", "sampled_share", "methods", "modes", "notions"])]
+    pub(crate) policy: Option<PathBuf>,
+    /// A second place, on another disk or machine, that notices when an older copy of the book is
+    /// put in its place; with --silos a folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) head: Option<PathBuf>,
+    /// One book per silo, for runs that play several silos on one machine
+    #[arg(long, value_name = "N")]
+    pub(crate) silos: Option<usize>,
+}
+
+/// What was asked when, by which run, what it cost and what is left
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle ledger show people.ledger
+  steffle ledger show people.ledger --json | jq .epsilon_spent
+  steffle ledger show books --html books.html")]
+pub(crate) struct LedgerShowArgs {
+    /// A book, or a folder of books
+    pub(crate) path: PathBuf,
+    /// Write a page with a chart; the file appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// Check every line of a book: hashes, chain, rules, budget, second head
+///
+/// Ends with status 3 when anything is wrong, and says which line.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  steffle ledger verify people.ledger")]
+pub(crate) struct LedgerVerifyArgs {
+    /// A book, or a folder of books
+    pub(crate) path: PathBuf,
+}
+
+/// Print a book as JSON for others: no record ids, no replies, nothing per person
+///
+/// Every line keeps its hash, so that a copy that was exported earlier shows whether the book was
+/// changed since.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  steffle ledger export people.ledger > people-2027.json")]
+pub(crate) struct LedgerExportArgs {
+    /// A book, or a folder of books
+    pub(crate) path: PathBuf,
+}

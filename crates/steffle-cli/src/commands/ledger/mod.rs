@@ -1,0 +1,60 @@
+//! `steffle ledger init|show|verify|export`.
+
+mod date;
+mod export;
+mod init;
+mod page;
+mod show;
+mod verify;
+
+use std::path::Path;
+
+use steffle_ledger::{LedgerError, Look, book_paths, look};
+use steffle_privacy::Refusal;
+
+pub(super) use self::date::{clock, date};
+use crate::args::LedgerCommand;
+use crate::failure::{Failure, Status};
+use crate::ui::Output;
+
+pub(crate) fn ledger(command: &LedgerCommand, output: Output) -> Result<(), Failure> {
+    match command {
+        LedgerCommand::Init(args) => init::init(args, output),
+        LedgerCommand::Show(args) => show::show(args, output),
+        LedgerCommand::Verify(args) => verify::verify(&args.path, output),
+        LedgerCommand::Export(args) => export::export(&args.path, output),
+    }
+}
+
+/// A book or all books of a folder, with their names.
+fn books(path: &Path) -> Result<Vec<(String, Look)>, Failure> {
+    let read = |path: &std::path::PathBuf| Ok((path.display().to_string(), look(path)?));
+    let paths = book_paths(path)?;
+    paths.iter().map(read).collect::<Result<_, LedgerError>>().map_err(Failure::from)
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        let code = error.code();
+        let code = code.strip_prefix("steffle::").unwrap_or(code);
+        let status = match &error {
+            LedgerError::Policy(_) => Status::Usage,
+            LedgerError::Refused { refusal: Refusal::Budget { .. }, .. } => Status::Budget,
+            _ => Status::Data,
+        };
+        let failure = Self::new(status, code, error.to_string());
+        match error {
+            LedgerError::RolledBack { .. } | LedgerError::Swapped { .. } => failure.help(
+                "find the newest copy of the book and put it back; what the missing lines paid for \
+                 was sent, and cannot be unspent",
+            ),
+            LedgerError::Damaged { .. } => failure.help(
+                "restore the newest copy that `steffle ledger verify` accepts and its second head \
+                 agrees with; without one the store has to be taken as spent",
+            ),
+            LedgerError::Permissions { place, .. } => failure.help(format!("chmod 600 {place}")),
+            LedgerError::Busy { .. } => failure.help("wait until that run has ended"),
+            _ => failure,
+        }
+    }
+}
