@@ -16,23 +16,27 @@ use crate::shelf::Clock;
 pub struct Books(Vec<FileLedger>);
 
 impl Books {
-    /// Opens a book, or all books of a folder. `ids` are the records of every silo. Refuses another
-    /// number of silos, and a record that is in the book of another silo: its budget would begin
-    /// anew.
-    pub fn open(path: &Path, ids: &[&[u64]], clock: Clock) -> Result<Self, LedgerError> {
+    /// Opens a book, or all books of a folder; refuses another number of them.
+    pub fn open(path: &Path, stores: usize, clock: Clock) -> Result<Self, LedgerError> {
         let paths = book_paths(path)?;
         let wrong = |why| LedgerError::Folder { place: path.display().to_string(), why };
-        if paths.len() != ids.len() {
+        if paths.len() != stores {
             let why = format!(
-                "has {} book(s), and the run has {} silo(s) with attributes; one book per silo",
-                paths.len(),
-                ids.len()
+                "has {} book(s), and the run has {stores} store(s) of attributes; every store has one \
+                 book (`steffle ledger init --silos {stores}`)",
+                paths.len()
             );
             return Err(wrong(why));
         }
-        let books = paths.iter().map(|path| open(path, clock)).collect::<Result<Vec<_>, _>>()?;
+        paths.iter().map(|path| open(path, clock)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Refuses a record that is in the book of another silo: its budget would begin anew. `ids` are
+    /// the records of every silo.
+    pub fn check_silos(&self, path: &Path, ids: &[&[u64]]) -> Result<(), LedgerError> {
+        let wrong = |why| LedgerError::Folder { place: path.display().to_string(), why };
         let mut silo_of = HashMap::new();
-        for (silo, book) in books.iter().enumerate() {
+        for (silo, book) in self.0.iter().enumerate() {
             silo_of.extend(book.book().ids().map(|id| (id, silo)));
         }
         for (silo, ids) in ids.iter().enumerate() {
@@ -46,7 +50,7 @@ impl Books {
                 return Err(wrong(why));
             }
         }
-        Ok(Self(books))
+        Ok(())
     }
 
     /// One per silo, in their order.

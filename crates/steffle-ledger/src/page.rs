@@ -49,14 +49,14 @@ impl Page {
     }
 
     /// The reply that it commits; an error where it is not what the line says.
-    pub(crate) fn reply(&self) -> Result<Option<([u8; 32], Vec<u8>)>, String> {
+    pub(crate) fn reply(&self) -> Result<Option<Vec<u8>>, String> {
         match (&self.says, &self.reply) {
-            (Says::Line(Line::Commit { request, reply: expected, .. }), Some(digits)) => {
+            (Says::Line(Line::Commit { reply: expected, .. }), Some(digits)) => {
                 let reply = from_hexadecimal(digits).ok_or("has a reply that is no bytes")?;
                 if Sha256::digest(&reply)[..] != expected[..] {
                     return Err("has a reply that is not the one it committed".into());
                 }
-                Ok(Some((*request, reply)))
+                Ok(Some(reply))
             }
             (Says::Line(Line::Commit { .. }), None) => Err("lacks the reply it committed".into()),
             (_, None) => Ok(None),

@@ -24,8 +24,8 @@ pub struct Shelf<S> {
     last: String,
     /// Where the book ends.
     length: u64,
-    /// Where the line of every kept reply begins, and how long it is.
-    replies: HashMap<[u8; 32], (u64, usize)>,
+    /// Where the line of every kept reply begins, by reservation, and how long it is.
+    replies: HashMap<u64, (u64, usize)>,
 }
 
 impl<S: Storage> Shelf<S> {
@@ -56,8 +56,8 @@ impl<S: Storage> Shelf<S> {
     fn take_in(&mut self, reading: Reading) -> Vec<Line> {
         let mut lines = Vec::new();
         for Whole { page, hash, offset, length } in reading.pages {
-            if let Says::Line(Line::Commit { request, .. }) = &page.says {
-                self.replies.insert(*request, (offset, length));
+            if let Says::Line(Line::Commit { reservation, .. }) = page.says {
+                self.replies.insert(reservation, (offset, length));
             }
             self.length = offset + length as u64;
             (self.lines, self.last) = (page.line, hash);
@@ -79,8 +79,8 @@ impl<S: Storage> Shelf<S> {
         let (bytes, hash) = page.write().ok_or("cannot be written as JSON")?;
         let written = self.book.append(&bytes).and_then(|()| self.book.sync());
         written.map_err(|error| format!("cannot be written: {error}"))?;
-        if let Says::Line(Line::Commit { request, .. }) = page.says {
-            self.replies.insert(request, (self.length, bytes.len()));
+        if let Says::Line(Line::Commit { reservation, .. }) = page.says {
+            self.replies.insert(reservation, (self.length, bytes.len()));
         }
         self.length += bytes.len() as u64;
         (self.lines, self.last) = (page.line, hash);
@@ -167,15 +167,15 @@ impl<S: Storage> Backing for Shelf<S> {
         if let Line::Commit { .. } = line { self.write_head() } else { Ok(()) }
     }
 
-    fn reply(&self, request: &[u8; 32]) -> Result<Option<Vec<u8>>, String> {
-        let Some(&(offset, length)) = self.replies.get(request) else { return Ok(None) };
+    fn reply(&self, reservation: u64) -> Result<Option<Vec<u8>>, String> {
+        let Some(&(offset, length)) = self.replies.get(&reservation) else { return Ok(None) };
         let damaged = "holds a reply that is not what was written";
         let bytes = self.book.read_at(offset, length);
         let bytes = bytes.map_err(|error| format!("cannot be read: {error}"))?;
         let line = bytes.strip_suffix(b"\n").and_then(own_hash);
         let page: Page =
             line.and_then(|(json, _)| serde_json::from_slice(json).ok()).ok_or(damaged)?;
-        Ok(page.reply()?.filter(|(own, _)| own == request).map(|(_, reply)| reply))
+        page.reply()
     }
 }
 

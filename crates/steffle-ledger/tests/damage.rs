@@ -60,7 +60,7 @@ fn every_byte_counts() {
                 // The reply that was cut off is drawn anew, and is paid for anew.
                 if torn == 1 {
                     let (grant, _) = keeper.book().run("run").unwrap();
-                    assert!(keeper.stored(&entry(1).request).unwrap().is_none());
+                    assert!(keeper.stored(grant, &entry(1).request).unwrap().is_none());
                     answer(&mut keeper, grant, 1, 2).unwrap();
                     assert!(spent(&keeper) * (1.0 + 1e-9) >= 3.0 * tenth());
                 }

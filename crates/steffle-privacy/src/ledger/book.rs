@@ -24,8 +24,9 @@ pub struct Book {
     /// What closed grants about everybody keep.
     everybody: Taken,
     grants: Vec<Grant>,
-    /// Requests whose replies were kept.
-    answered: BTreeMap<[u8; 32], NoiseKind>,
+    /// Requests whose replies were kept, by the roll that they were about: the same question about
+    /// other records is another one.
+    answered: BTreeMap<(Option<u32>, [u8; 32]), (u64, NoiseKind)>,
     /// Reservations that may still be committed.
     pending: BTreeMap<u64, Receipt>,
     reserved: u64,
@@ -152,7 +153,7 @@ impl Book {
     fn reserve(&mut self, grant: GrantId, noise: NoiseKind, entry: &Entry) -> Result<(), Refusal> {
         let promised = self.promised;
         let (slack, numbers) = entry.cost.integers();
-        if entry.cost != Cost::Revealed && self.answered.contains_key(&entry.request) {
+        if entry.cost != Cost::Revealed && self.answered(grant, &entry.request).is_some() {
             return Err(Refusal::Repeated);
         }
         if !entry.cost.valid() {
@@ -209,14 +210,15 @@ impl Book {
         let pending = self.pending.get(&reservation);
         let pending = pending.filter(|pending| pending.request == *request);
         let pending = pending.ok_or(Refusal::Unknown)?;
-        if self.answered.contains_key(&pending.request) {
+        if self.answered(pending.grant, &pending.request).is_some() {
             return Err(Refusal::Repeated);
         }
         let receipt = Receipt { reply, ..pending.clone() };
         let grant = self.grant_mut(receipt.grant)?;
         grant.round = grant.round.max(receipt.round);
         grant.receipts.push(receipt.clone());
-        self.answered.insert(receipt.request, receipt.noise);
+        let about = (grant.roll, receipt.request);
+        self.answered.insert(about, (reservation, receipt.noise));
         self.pending.remove(&reservation);
         Ok(())
     }
@@ -268,9 +270,10 @@ impl Book {
         self.people.known(roll)
     }
 
-    /// Where the noise of a kept reply came from.
-    pub(super) fn answered(&self, request: &[u8; 32]) -> Option<NoiseKind> {
-        self.answered.get(request).copied()
+    /// The reservation of a kept reply about the records of a grant, and where its noise came from.
+    pub(super) fn answered(&self, grant: GrantId, request: &[u8; 32]) -> Option<(u64, NoiseKind)> {
+        let roll = self.grant(grant).ok()?.roll;
+        self.answered.get(&(roll, *request)).copied()
     }
 
     /// What the receipt of the last reservation will say, but for the reply.

@@ -19,8 +19,8 @@ pub trait Backing: Send + Sync {
     /// as soon as this returns. Says, in the words after "its book", why it could not.
     fn write(&mut self, line: &Line, reply: Option<&[u8]>) -> Result<(), String>;
 
-    /// A reply that was kept, by request.
-    fn reply(&self, request: &[u8; 32]) -> Result<Option<Vec<u8>>, String>;
+    /// A reply that was kept, by its reservation.
+    fn reply(&self, reservation: u64) -> Result<Option<Vec<u8>>, String>;
 }
 
 /// Applies the rules, keeps the lines, and then lets things happen.
@@ -118,9 +118,11 @@ impl<B: Backing> Bookkeeper<B> {
 }
 
 impl<B: Backing> Ledger for Bookkeeper<B> {
-    fn stored(&self, request: &[u8; 32]) -> Result<Option<Stored>, Refusal> {
-        let Some(noise) = self.book.answered(request) else { return Ok(None) };
-        let reply = self.backing.reply(request).map_err(Refusal::Stopped)?;
+    fn stored(&self, grant: GrantId, request: &[u8; 32]) -> Result<Option<Stored>, Refusal> {
+        let Some((reservation, noise)) = self.book.answered(grant, request) else {
+            return Ok(None);
+        };
+        let reply = self.backing.reply(reservation).map_err(Refusal::Stopped)?;
         let reply = reply.ok_or_else(|| Refusal::Stopped("lacks a reply that it kept".into()))?;
         Ok(Some(Stored { reply, noise }))
     }

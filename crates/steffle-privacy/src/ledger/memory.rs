@@ -14,7 +14,7 @@ pub type MemoryLedger = Bookkeeper<Memory>;
 
 /// Keeps replies, and no lines: nobody reads them again.
 #[derive(Debug, Default)]
-pub struct Memory(BTreeMap<[u8; 32], Vec<u8>>);
+pub struct Memory(BTreeMap<u64, Vec<u8>>);
 
 impl MemoryLedger {
     /// A store whose operator has set its budget; see [`Book::new`].
@@ -51,13 +51,13 @@ impl Backing for Memory {
     const LASTS: bool = false;
 
     fn write(&mut self, line: &Line, reply: Option<&[u8]>) -> Result<(), String> {
-        if let (Line::Commit { request, .. }, Some(reply)) = (line, reply) {
-            self.0.insert(*request, reply.to_vec());
+        if let (Line::Commit { reservation, .. }, Some(reply)) = (line, reply) {
+            self.0.insert(*reservation, reply.to_vec());
         }
         Ok(())
     }
 
-    fn reply(&self, request: &[u8; 32]) -> Result<Option<Vec<u8>>, String> {
-        Ok(self.0.get(request).cloned())
+    fn reply(&self, reservation: u64) -> Result<Option<Vec<u8>>, String> {
+        Ok(self.0.get(&reservation).cloned())
     }
 }

@@ -34,7 +34,7 @@
 //! let entry = Entry { request, fresh: 0, round: None, kind, cost, charge: Charge::All };
 //! let ticket = store.reserve(grant, entry, NoiseKind::Secure)?; // paid; now s may be read
 //! store.commit(ticket, b"noisy sums", [8; 32])?; // kept; now they may be sent
-//! assert_eq!(store.stored(&request)?.unwrap().reply, b"noisy sums");
+//! assert_eq!(store.stored(grant, &request)?.unwrap().reply, b"noisy sums");
 //!
 //! store.close(grant)?;
 //! let refused = store.open(&offer, Accounts::One, &Roll::default).unwrap_err().to_string();
@@ -81,8 +81,9 @@ use crate::quantity::Mu;
 /// share has taken off ([`crate::discrete`]). A store that has promised privacy releases nothing
 /// with seeded or no noise, and one that has released such a thing promises nothing.
 pub trait Ledger: Send + Sync {
-    /// A committed reply, to be sent again at no cost.
-    fn stored(&self, request: &[u8; 32]) -> Result<Option<Stored>, Refusal>;
+    /// A reply to this request about the same records as the grant's, committed by whichever run, to
+    /// be sent again at no cost.
+    fn stored(&self, grant: GrantId, request: &[u8; 32]) -> Result<Option<Stored>, Refusal>;
 
     /// Takes the share of an offer from the pot of everybody on the roll. Refuses what the policy does
     /// not name, what the pot has not left, and what would break or not keep a promise. A named run

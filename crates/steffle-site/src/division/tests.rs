@@ -35,7 +35,8 @@ fn holder(ids: &[u64], classes: &[u16]) -> AttributesDivision {
     let (method, mode, notion) = (String::new(), String::new(), String::new());
     let (rounds, epsilon, delta) = (1, 0.0, 0.0);
     let (claim, noise) = (Claim::Nothing, NoiseKind::Simulation);
-    let offer = Offer { run: String::new(), method, mode, notion, rounds, epsilon, delta, claim, noise };
+    let offer =
+        Offer { run: String::new(), method, mode, notion, rounds, epsilon, delta, claim, noise };
     holder.open(&offer.check().unwrap(), Terms::Open, Accounts::One).unwrap();
     holder
 }

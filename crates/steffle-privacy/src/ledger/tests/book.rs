@@ -7,7 +7,7 @@ fn opened(offer: &CheckedOffer) -> (MemoryLedger, GrantId) {
 }
 
 fn reply_to(store: &MemoryLedger, entry: &Entry) -> Option<Vec<u8>> {
-    store.stored(&entry.request).unwrap().map(|stored| stored.reply)
+    store.stored(GrantId(0), &entry.request).unwrap().map(|stored| stored.reply)
 }
 
 #[test]

@@ -18,7 +18,7 @@ impl Backing for Lasting {
         Ok(())
     }
 
-    fn reply(&self, _: &[u8; 32]) -> Result<Option<Vec<u8>>, String> {
+    fn reply(&self, _: u64) -> Result<Option<Vec<u8>>, String> {
         Ok(None)
     }
 }
@@ -162,6 +162,23 @@ fn runs_that_are_open_are_counted() {
     assert!(third.to_string().contains("2 run(s)") && third.to_string().contains("a, b"));
     keeper.close(first).unwrap();
     keeper.open(&named("c", 0.5), Accounts::One, &roll(0..3)).unwrap();
+}
+
+/// What was answered about some people is no answer about others.
+#[test]
+fn the_same_question_about_other_records_is_another_one() {
+    let mut keeper = kept(5.0);
+    let first = keeper.open(&named("a", 1.0), Accounts::One, &roll(0..3)).unwrap();
+    let more = keeper.open(&named("b", 1.0), Accounts::One, &roll(0..4)).unwrap();
+    let same = keeper.open(&named("c", 1.0), Accounts::One, &roll(0..3)).unwrap();
+    let asked = entry(message(1e-3), Charge::All);
+    let ticket = keeper.reserve(first, asked.clone(), NoiseKind::Secure).unwrap();
+    keeper.commit(ticket, b"reply", [1; 32]).unwrap();
+    let again = |keeper: &mut Bookkeeper<Lasting>, grant| {
+        keeper.reserve(grant, asked.clone(), NoiseKind::Secure).map(|ticket| ticket.sequence())
+    };
+    assert_eq!(again(&mut keeper, same), Err(Refusal::Repeated));
+    assert_eq!(again(&mut keeper, more), Ok(2));
 }
 
 #[test]

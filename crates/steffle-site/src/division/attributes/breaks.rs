@@ -304,7 +304,8 @@ fn a_store_with_a_private_run_keeps_its_ledger() {
     let name = || "test".to_owned();
     let (method, mode, notion, noise) = (name(), name(), name(), NoiseKind::Secure);
     let (rounds, epsilon, delta, claim) = (10, 60.0, 1e-6, Claim::Gaussian);
-    let offer = Offer { run: String::new(), method, mode, notion, rounds, epsilon, delta, claim, noise };
+    let offer =
+        Offer { run: String::new(), method, mode, notion, rounds, epsilon, delta, claim, noise };
     case.open(silo.attributes(), &offer.check().unwrap());
     let refused = silo.attributes().set_ledger(Box::new(MemoryLedger::default()));
     assert_eq!(refused, Err(Refusal::Revealed { already: false }));

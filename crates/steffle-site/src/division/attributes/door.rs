@@ -15,8 +15,8 @@ use std::marker::PhantomData;
 
 use sha2::{Digest as _, Sha256};
 use steffle_privacy::ledger::{
-    Accounts, Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind, Receipt,
-    Refusal, Stored, Ticket,
+    Accounts, Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind,
+    Receipt, Refusal, Stored, Ticket,
 };
 use steffle_wire::{CodecError, Decode, Encode, Reader, Writer};
 
@@ -316,9 +316,12 @@ impl Store {
         &self,
         request: &Request,
     ) -> Result<Option<Released<M>>, Refusal> {
-        let stored = self.ledger.stored(&request.hash)?;
-        let released = |Stored { reply: bytes, noise }| {
-            Released { bytes, noise: Some(noise), message: PhantomData }
+        let Some(grant) = self.grant else { return Ok(None) };
+        let stored = self.ledger.stored(grant, &request.hash)?;
+        let released = |Stored { reply: bytes, noise }| Released {
+            bytes,
+            noise: Some(noise),
+            message: PhantomData,
         };
         Ok(stored.map(released))
     }

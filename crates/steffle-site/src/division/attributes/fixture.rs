@@ -54,7 +54,9 @@ impl NoiseSource for Silence {
 pub(super) fn offer(claim: Claim, epsilon: f64, delta: f64) -> CheckedOffer {
     let name = || "test".to_owned();
     let (method, mode, notion, noise) = (name(), name(), name(), NoiseKind::Simulation);
-    Offer { run: String::new(), method, mode, notion, rounds: 10, epsilon, delta, claim, noise }.check().unwrap()
+    Offer { run: String::new(), method, mode, notion, rounds: 10, epsilon, delta, claim, noise }
+        .check()
+        .unwrap()
 }
 
 /// A request that differs from all others of a test.
