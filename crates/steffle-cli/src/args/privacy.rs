@@ -8,10 +8,47 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub(crate) enum PrivacyCommand {
     Account(AccountArgs),
+    Add(AddArgs),
     Calibrate(CalibrateArgs),
     Compare(CompareArgs),
     Explain(ExplainArgs),
     Paper(PaperArgs),
+    Sheet(SheetArgs),
+}
+
+/// What several runs about the same people cost together, and why that is not the sum
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle privacy add runs/adult-1 runs/adult-2
+  steffle privacy add runs/adult-1 runs/adult-2 --delta 1e-6 --json")]
+pub(crate) struct AddArgs {
+    /// Run directories written by `train`
+    #[arg(required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Where Gaussian runs are read together [default: the largest of their deltas]
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub(crate) delta: Option<f64>,
+}
+
+/// A page to sign before a run: what is asked of whom, the budget, what leaves, what is not protected
+///
+/// Printed as Markdown. After the run, give its directory instead of the plan: the receipts of the
+/// stores then stand beside what was agreed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle train --epsilon 0.5 --dry-run --json > plan.json
+  steffle privacy sheet plan.json --ledger books --html sheet.html
+  steffle privacy sheet runs/adult-1 --ledger books")]
+pub(crate) struct SheetArgs {
+    /// What `train --dry-run --json` printed, or a run directory
+    #[arg(value_name = "PLAN|RUN")]
+    pub(crate) what: PathBuf,
+    /// The budget book, or folder of books, that will pay or has paid
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
+    /// Also write it as a page; the file appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// What noisy rounds cost: noise in, epsilon out

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use steffle_privacy::calibrate::{Calibration, noise_multiplier};
-use steffle_privacy::{Accountant, Epsilon, NoiseMultiplier, Reading};
+use steffle_privacy::{Accountant, Epsilon, Event, Neighbours, NoiseMultiplier, Reading, Sampling};
 
 use super::{Asked, describe_readings, kind, quantity, rounds, up};
 use crate::args::CalibrateArgs;
@@ -34,6 +34,36 @@ pub(super) fn calibrate(args: &CalibrateArgs, output: Output) -> Result<(), Fail
         let (name, z) = (accountant.name().to_owned(), noise_multiplier.to_string());
         table.push(vec![name, z, up(reading.epsilon), kind(reading)]);
     }
-    let text = format!("{}\n{}", rounds::text(&event, delta), table.render());
+    let mut text = format!("{}\n{}", rounds::text(&event, delta), table.render());
+    let command = train_command(args, &event);
+    value["train"] = json!(command);
+    text += &match command {
+        Some(command) => format!(
+            "\nThe run that it belongs to; it finds its own noise, for all its messages:\n  {command}\n"
+        ),
+        None => {
+            "\nNo mode of train samples this way: see --mechanism gaussian and poisson.\n".into()
+        }
+    };
     output.result(&value, &text)
+}
+
+/// The command that trains under this promise, where there is one.
+fn train_command(args: &CalibrateArgs, event: &Event) -> Option<String> {
+    if event.neighbours == Neighbours::AddRemove {
+        return None;
+    }
+    let (epsilon, delta, rounds) = (args.epsilon, args.rounds.delta, event.rounds);
+    let promise = format!("--epsilon {epsilon} --delta {delta:e} --rounds {rounds}");
+    match event.sampling {
+        Sampling::FullBatch => Some(format!("steffle train {promise}")),
+        Sampling::Poisson(rate) => {
+            let batch = match args.rounds.batch {
+                Some(batch) => batch.to_string(),
+                None => format!("(records of a silo x {})", rate.value()),
+            };
+            Some(format!("steffle train --mode poisson --batch {batch} {promise}"))
+        }
+        Sampling::WithoutReplacement(_) => None,
+    }
 }

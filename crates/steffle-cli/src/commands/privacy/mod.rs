@@ -1,11 +1,13 @@
-//! `steffle privacy account|calibrate|compare|explain|paper`.
+//! `steffle privacy account|add|calibrate|compare|explain|paper|sheet`.
 
 mod account;
+mod add;
 mod calibrate;
 mod compare;
 mod explain;
 mod paper;
 mod rounds;
+mod sheet;
 
 use serde_json::{Map, Value, json};
 use steffle_privacy::{Accountant, PrivacyError, Reading, rounding};
@@ -18,10 +20,12 @@ use crate::ui::Output;
 pub(crate) fn privacy(command: &PrivacyCommand, output: Output) -> Result<(), Failure> {
     match command {
         PrivacyCommand::Account(args) => account::account(args, output),
+        PrivacyCommand::Add(args) => add::add(args, output),
         PrivacyCommand::Calibrate(args) => calibrate::calibrate(args, output),
         PrivacyCommand::Compare(args) => compare::compare(args, output),
         PrivacyCommand::Explain(args) => explain::explain(args, output),
         PrivacyCommand::Paper(args) => paper::paper(args, output),
+        PrivacyCommand::Sheet(args) => sheet::sheet(args, output),
     }
 }
 
