@@ -5,6 +5,7 @@
 //! cargo run --release -p steffle-bench -- growth
 //! cargo run --release -p steffle-bench -- cost
 //! cargo run --release -p steffle-bench -- generated
+//! cargo run --release -p steffle-bench -- ledger
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! ```
 
@@ -12,6 +13,7 @@ mod clock;
 mod cost;
 mod generated;
 mod growth;
+mod ledger;
 mod methods;
 mod problem;
 mod speed;
@@ -39,6 +41,8 @@ enum Task {
     Cost(cost::Arguments),
     /// One-shot and exact mode on generated data: up to ten million rows, two thousand features, ten classes.
     Generated(generated::Arguments),
+    /// What the budget book on disk adds to a round: syncs, bytes and milliseconds.
+    Ledger(ledger::Arguments),
     /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
     Methods(methods::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Task::Growth(arguments) => growth::run(&arguments),
         Task::Cost(arguments) => cost::run(&arguments),
         Task::Generated(arguments) => generated::run(&arguments),
+        Task::Ledger(arguments) => ledger::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
