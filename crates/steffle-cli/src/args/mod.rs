@@ -1,8 +1,8 @@
 //! What was typed. What it means is decided in [`crate::config`].
 
 mod data;
-mod node;
 mod ledger;
+mod node;
 mod privacy;
 mod reproduce;
 mod sweep;
@@ -16,8 +16,8 @@ pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArg
 pub(crate) use node::NodeArgs;
 pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs};
 pub(crate) use privacy::{
-    AccountArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
-    PaperArgs, PaperData, PrivacyCommand, RoundsArgs, WhichAccountant,
+    AccountArgs, AddArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
+    PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
 };
 pub(crate) use reproduce::{ReproduceCommand, What};
 pub(crate) use sweep::{SweepCommand, repeats, settings};

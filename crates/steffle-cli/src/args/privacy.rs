@@ -32,8 +32,7 @@ pub(crate) struct AddArgs {
 
 /// A page to sign before a run: what is asked of whom, the budget, what leaves, what is not protected
 ///
-/// Printed as Markdown. After the run, give its directory instead of the plan: the receipts of the
-/// stores then stand beside what was agreed.
+/// Printed as Markdown. After the run, give its directory instead of the plan.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   steffle train --epsilon 0.5 --dry-run --json > plan.json

@@ -52,7 +52,7 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
         );
     }
     text +=
-        &wrap(&format!("Next: steffle train --ledger {place} ..., steffle ledger show {place}"));
+        &wrap(&format!("Next: steffle ledger show {place}"));
     output.result(&value, &text)
 }
 

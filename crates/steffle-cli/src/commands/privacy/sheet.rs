@@ -1,4 +1,4 @@
-//! `steffle privacy sheet`: one page to sign before a run, and to keep beside its receipts after it.
+//! `steffle privacy sheet`: one page to sign before a run, and to keep after it.
 
 use std::fs;
 use std::io::Write;
@@ -94,7 +94,6 @@ fn markdown(asked: &Value, ledger: Option<&Path>) -> Result<String, Failure> {
     for item in Scope::ATTRIBUTE.not_protected {
         page += &format!("- {item}\n");
     }
-    page += &receipts(asked);
     page += "\n## Who agreed\n\n| name | role | date | signature |\n|---|---|---|---|\n| | privacy officer | \
              | |\n| | owner of the data | | |\n";
     Ok(page)
@@ -135,31 +134,6 @@ fn budget(ledger: Option<&Path>, asked: Option<f64>, before: bool) -> Result<Str
         );
     }
     Ok(text + "\n")
-}
-
-/// What the stores released, where the run is over.
-fn receipts(asked: &Value) -> String {
-    let Some(stores) = asked["ledger"]["stores"].as_array() else { return String::new() };
-    let mut text = format!(
-        "\n## Receipts\n\nRun {}. Each is a line of the store's book (`steffle ledger verify BOOK --run \
-         RUN` compares them).\n\n| store | releases | first and last reservation | last hash of the book \
-         |\n|---|---|---|---|\n",
-        asked["ledger"]["run"].as_str().unwrap_or_default()
-    );
-    for store in stores {
-        let receipts = store["receipts"].as_array().map_or(&[][..], Vec::as_slice);
-        let at =
-            |receipt: Option<&Value>| receipt.map_or(Value::Null, |one| one["sequence"].clone());
-        text += &format!(
-            "| {} | {} | {} to {} | {} |\n",
-            store["store"].as_str().unwrap_or_default(),
-            receipts.len(),
-            at(receipts.first()),
-            at(receipts.last()),
-            store["last_hash"].as_str().unwrap_or_default()
-        );
-    }
-    text
 }
 
 /// The same as a page: the few forms of Markdown that stand above.
