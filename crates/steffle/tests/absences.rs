@@ -125,7 +125,9 @@ fn only_the_kernels_say_unsafe() {
     for name in ALGORITHM.into_iter().filter(|&name| name != "steffle-model") {
         assert_absent(name, &["unsafe"], &[]);
     }
-    for name in ["steffle-privacy", "steffle-data", "steffle-ledger", "steffle-process", "steffle-cli"] {
+    for name in
+        ["steffle-privacy", "steffle-data", "steffle-ledger", "steffle-process", "steffle-cli"]
+    {
         assert_absent(name, &["unsafe"], &[]);
     }
 }

@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
-pub(crate) use node::NodeArgs;
 pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs};
+pub(crate) use node::NodeArgs;
 pub(crate) use privacy::{
-    AccountArgs, AddArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs, Mechanism,
-    PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
+    AccountArgs, AddArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs,
+    Mechanism, PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
 };
 pub(crate) use reproduce::{ReproduceCommand, What};
 pub(crate) use sweep::{SweepCommand, repeats, settings};

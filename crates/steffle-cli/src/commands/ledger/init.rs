@@ -51,8 +51,7 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
              one on another disk if you can.",
         );
     }
-    text +=
-        &wrap(&format!("Next: steffle ledger show {place}"));
+    text += &wrap(&format!("Next: steffle ledger show {place}"));
     output.result(&value, &text)
 }
 

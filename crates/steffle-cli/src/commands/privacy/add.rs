@@ -5,10 +5,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use steffle_privacy::{Delta, Epsilon, Mu, discrete};
 
-use super::{quantity, up};
+use super::{metrics, quantity, up};
 use crate::args::AddArgs;
 use crate::failure::Failure;
-use crate::run_dir::Run;
 use crate::ui::{Output, Rows, wrap};
 
 /// What one run promises.
@@ -105,8 +104,8 @@ fn why(runs: &[Promise], plain: f64, epsilon: f64) -> String {
 
 /// What a run directory promises.
 fn promise(directory: &Path) -> Result<Promise, Failure> {
-    let metrics = Run::metrics(directory)?;
-    let privacy = &metrics["privacy"];
+    let run = metrics(directory)?;
+    let privacy = &run["privacy"];
     let name = directory.display().to_string();
     let holds = privacy["holds"].as_bool().unwrap_or(false);
     let (Some(epsilon), Some(delta), true) =
@@ -117,7 +116,7 @@ fn promise(directory: &Path) -> Result<Promise, Failure> {
         let help = "steffle privacy explain RUN says what it does promise";
         return Err(Failure::data("privacy::no_claim", message).help(help));
     };
-    let gaussian = delta > 0.0 && metrics["mode"] != "poisson" && metrics["method"] != "fedfdp";
+    let gaussian = delta > 0.0 && run["mode"] != "poisson" && run["method"] != "fedfdp";
     let kind = if gaussian {
         let (epsilon, delta) = (Epsilon::try_from(epsilon)?, Delta::try_from(delta)?);
         Kind::Gaussian(discrete::budget(epsilon, delta)?.value())

@@ -9,7 +9,11 @@ mod paper;
 mod rounds;
 mod sheet;
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
+use steffle_front::Model;
 use steffle_privacy::{Accountant, PrivacyError, Reading, rounding};
 
 use crate::args::{PrivacyCommand, WhichAccountant};
@@ -43,6 +47,17 @@ where
     Q: TryFrom<u64, Error = PrivacyError>,
 {
     Q::try_from(given).map_err(|error| refused(key, given, error))
+}
+
+/// What `train --json` printed, from a run directory that can be read.
+fn metrics(directory: &Path) -> Result<Value, Failure> {
+    Model::load(directory)?;
+    let path = directory.join("metrics.json");
+    let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, &error))?;
+    serde_json::from_str(&text).map_err(|error| {
+        let message = format!("{}: not what train wrote: {error}", path.display());
+        Failure::data("run::damaged", message)
+    })
 }
 
 /// Names the flag where the library only knows the quantity.

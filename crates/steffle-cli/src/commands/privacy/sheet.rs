@@ -9,9 +9,9 @@ use steffle_ledger::{book_paths, look};
 use steffle_privacy::explain::Scope;
 use steffle_privacy::rounding;
 
+use super::metrics;
 use crate::args::SheetArgs;
 use crate::failure::Failure;
-use crate::run_dir::Run;
 use crate::staged::Staged;
 use crate::ui::Output;
 
@@ -29,7 +29,7 @@ pub(super) fn sheet(args: &SheetArgs, output: Output) -> Result<(), Failure> {
 /// A plan that `train --dry-run --json` printed, or what a run directory says.
 fn asked(path: &Path) -> Result<Value, Failure> {
     if path.is_dir() {
-        return Run::metrics(path);
+        return metrics(path);
     }
     let wrong = |why: String| {
         let message = format!("{}: not a plan: {why}", path.display());
