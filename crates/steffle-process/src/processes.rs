@@ -153,7 +153,8 @@ impl Party {
             loop {
                 let (next, more) = match frame::read(&mut output, most) {
                     Ok(Some(answer)) => (Ok(answer), true),
-                    Ok(None) => return,
+                    // Said, because the writing thread may live on and keep the channel open.
+                    Ok(None) => (Err("it said no more".to_owned()), false),
                     Err(error) => (Err(error.to_string()), false),
                 };
                 if read.send(next).is_err() || !more {

@@ -45,16 +45,16 @@ fn processes_give_the_same_model_to_the_bit_where_silos_have_both_divisions() {
     the_same(&place, &["--model", "mlp:4"]);
     the_same(&place, &["--method", "one-shot"]);
     the_same(&place, &["--method", "one-shot", "--pool", "--secure-aggregation"]);
-    the_same(&place, &["--method", "randomised-response"]);
-    the_same(&place, &["--mode", "paper", "--batch", "40"]);
+    the_same(&place, &["--method", "randomised-response", "--epsilon", "1"]);
+    the_same(&place, &["--mode", "paper", "--batch", "40", "--epsilon", "3"]);
 }
 
 #[test]
 fn processes_give_the_same_model_to_the_bit_where_attributes_are_elsewhere() {
-    let flags = ["--split", "--centralisation", "general:2"];
+    let flags = ["--split", "--holders", "2"];
     let place = handed_out("processes-split", &people(0..600), &flags);
     for method in ["steffle", "one-shot", "randomised-response"] {
-        the_same(&place, &["--method", method, "--model", "softmax"]);
+        the_same(&place, &["--method", method, "--model", "softmax", "--epsilon", "1"]);
     }
     the_same(&place, &["--method", "one-shot", "--pool", "--secure-aggregation"]);
     the_same(&place, &["--notion", "equalized-odds", "--model", "mlp:3"]);
