@@ -97,7 +97,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),
         columns: Vec::new(),
-        layout: layout,
+        layout,
         model: ModelKind::Logistic,
         scores: objective.into(),
         seed: 0,

@@ -24,7 +24,7 @@ pub(crate) fn federation(
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),
         columns: Vec::new(),
-        layout: layout,
+        layout,
         model: ModelKind::Logistic,
         scores: OBJECTIVE.into(),
         seed: 0,

@@ -168,13 +168,11 @@ impl Party {
     /// How the process ended; ends it where it has not.
     fn ended(&mut self) -> String {
         self.requests = None;
-        match self.farewell() {
-            Some(status) => format!("its process ended ({status})"),
-            None => {
-                self.kill();
-                "its process closed its output and was ended".to_owned()
-            }
+        if let Some(status) = self.farewell() {
+            return format!("its process ended ({status})");
         }
+        self.kill();
+        "its process closed its output and was ended".to_owned()
     }
 
     /// Waits a moment for the child to end by itself.

@@ -108,9 +108,8 @@ impl Decode for Opening {
 impl Encode for Terms {
     fn encode(&self, writer: &mut Writer) {
         match self {
-            Self::Open => writer.u8(0),
             // Scales come with the rounds that they are for.
-            Self::OfMean(_) => writer.u8(0),
+            Self::Open | Self::OfMean(_) => writer.u8(0),
             Self::Exact(Share { round, table }) => {
                 writer.u8(1);
                 writer.f64(*round);

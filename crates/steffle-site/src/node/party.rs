@@ -1,5 +1,6 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
+use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Claim, Ledger};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, Form, Handover,
@@ -180,7 +181,7 @@ impl Party {
             return Ok(Closed::default());
         }
         let store = self.attributes()?;
-        let (receipts, spent) = (store.receipts(), store.spent().map(|mu| mu.value()));
+        let (receipts, spent) = (store.receipts(), store.spent().map(Mu::value));
         store.close()?;
         Ok(Closed { receipts, spent })
     }

@@ -294,7 +294,7 @@ fn no_frame_ends_a_node() {
                     sent += 1;
                     let envelope = party.next(*to, message);
                     let mut bytes = seal(&envelope, &Raw(&body));
-                    if random.next_u32() % 4 == 0 {
+                    if random.next_u32().is_multiple_of(4) {
                         mutate(&mut bytes, &mut random);
                     } else {
                         inside += 1;
@@ -330,7 +330,7 @@ impl Hostile {
             parse(&answer.reply).unwrap();
         }
         for Letter { to, mut bytes } in answer.letters {
-            if random.next_u32() % 4 == 0 {
+            if random.next_u32().is_multiple_of(4) {
                 mutate(&mut bytes, random);
             }
             for to in to {
