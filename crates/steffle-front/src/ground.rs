@@ -11,7 +11,7 @@ use steffle::server::{Minimum, Tolerance};
 use steffle::steffle::SteffleObjective;
 use steffle::train::{TrainError, erm};
 use steffle_privacy::Mu;
-use steffle_privacy::ledger::{Refusal, Statement};
+use steffle_privacy::ledger::{Ledger, Refusal, Statement};
 
 use crate::clock::Clock;
 use crate::method::Method;
@@ -61,8 +61,9 @@ impl<'a> Ground<'a> {
             sharpness: aim.sharpness,
         };
         let hash = study.schema().hash();
+        let (run, books) = study.payment().unzip();
         let agreement = Agreement {
-            run: run_id(&hash, study.seed()),
+            run: run.unwrap_or_else(|| run_id(&hash, study.seed())),
             schema: SchemaHash(hash),
             columns: study.columns()?,
             layout: study.schema().layout(),
@@ -78,10 +79,15 @@ impl<'a> Ground<'a> {
         };
         let nodes = match study.apart()? {
             Some(processes) => Nodes::Apart(processes),
-            None => Nodes::Here(match study.holdings()? {
-                Holdings::Silos(silos) => InProcess::silos(silos),
-                Holdings::Split { records, attributes } => InProcess::split(records, attributes),
-            }),
+            None => Nodes::Here(kept(
+                match study.holdings()? {
+                    Holdings::Silos(silos) => InProcess::silos(silos),
+                    Holdings::Split { records, attributes } => {
+                        InProcess::split(records, attributes)
+                    }
+                },
+                books.unwrap_or_default(),
+            )),
         };
         let federation = Federation::join(nodes, agreement)
             .map_err(|error| Error::data("train::federation", error.to_string()))?;
@@ -176,6 +182,22 @@ impl Public {
     }
 }
 
+/// The nodes with attributes, the last of all, keep the books.
+fn kept(nodes: InProcess, books: Vec<Box<dyn Ledger>>) -> InProcess {
+    let mut without = nodes.here().len().saturating_sub(books.len());
+    let mut books = books.into_iter();
+    nodes.each(|node| {
+        if without > 0 {
+            without -= 1;
+            return node;
+        }
+        match books.next() {
+            Some(book) => node.keeping(book),
+            None => node,
+        }
+    })
+}
+
 /// A budget that does not allow it has a status of its own.
 pub(crate) fn failed(error: &FederationError) -> Error {
     if let FederationError::Refused { refused, .. } = error
@@ -184,6 +206,13 @@ pub(crate) fn failed(error: &FederationError) -> Error {
         let help = "a store's budget is for its life: every run, method and lambda on the same \
                     records adds up; ask for less, or end here";
         return Error::new(Status::Budget, code, error.to_string()).with_help(help);
+    }
+    if let FederationError::Refused { refused, .. } = error
+        && refused.code == "steffle::ledger::run"
+    {
+        let help = "the same command was run to its end before, and its model is where it was \
+                    written; another --seed is another run, and is paid for";
+        return Error::data("ledger::run", error.to_string()).with_help(help);
     }
     Error::data("train::failed", error.to_string())
 }

@@ -125,8 +125,12 @@ pub(crate) fn one_row_only(largest_unit: usize) -> String {
 }
 
 /// Says of a claim that holds whether it was kept here, and that `again` the same records costs.
-pub(crate) fn where_noise_is_from(said: &Statement, again: &str) -> String {
+pub(crate) fn where_noise_is_from(said: &Statement, again: &str, paid: bool) -> String {
     match said.kind {
+        StatementKind::Private if paid => format!(
+            "The noise came from the operating system and was not kept. The stores' books paid for \
+             it, and every further {again} the same records is added to what they have spent."
+        ),
         StatementKind::Private => format!(
             "The noise came from the operating system and was not kept. No ledger was written: \
              another {again} the same records spends again."

@@ -19,7 +19,7 @@ use crate::config::overlay;
   steffle train
   steffle train --lambda 5 --notion equalized-odds --silos 6 --heterogeneity 0.75
   steffle train --data hiring.csv --label hired --sensitive gender --classes female,male
-  steffle train --epsilon 0.5 --noise secure
+  steffle train --epsilon 0.5 --silos 1 --ledger people.ledger
   steffle train --method one-shot --epsilon 0.25 --target-gap 0.05
   steffle train --mode none --server plain --batch 256 --epochs 40
   steffle train --mode paper --epsilon 3 --batch 256 --epochs 40
@@ -41,6 +41,10 @@ pub(crate) struct TrainCommand {
     /// Read settings from a TOML file; flags win
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     pub(crate) config: Option<PathBuf>,
+    /// Pay for the run from the budget book of its store, or from a folder of one book per store
+    /// (`steffle ledger init`): a private run, with --noise secure
+    #[arg(long, value_name = "FILE", help_heading = "Privacy")]
+    pub(crate) ledger: Option<PathBuf>,
     /// Print the resolved plan and what it would cost, and compute nothing
     #[arg(long, help_heading = "Run")]
     pub(crate) dry_run: bool,

@@ -17,6 +17,7 @@ mod interrupt;
 mod modes;
 mod one_shot;
 mod output;
+mod paid;
 mod predict;
 mod privacy;
 mod processes;

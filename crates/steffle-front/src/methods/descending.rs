@@ -167,7 +167,7 @@ impl Descending {
             }
         };
         let place = if central { "" } else { "in each silo, " };
-        let source = where_noise_is_from(said, "run on");
+        let source = where_noise_is_from(said, "run on", study.is_paid());
         let statement = format!(
             "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
              attribute of every {unit}, {place}against {who}: {how}, integer noise. {source} \

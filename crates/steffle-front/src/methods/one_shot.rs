@@ -221,7 +221,7 @@ impl Method for Run {
                 "the server and all other silos, which also get matrices of the silo's features"
             }
         };
-        let source = where_noise_is_from(said, "release about");
+        let source = where_noise_is_from(said, "release about", study.is_paid());
         let statement = format!(
             "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
              attribute of every {unit}, in each silo, against {who}: one message of noisy sums per \

@@ -97,6 +97,7 @@ impl Files {
             sealed: Mutex::new(Some(loaded.attributes)),
             about,
             apart: self.apart.clone(),
+            paid: Mutex::default(),
         })))
     }
 

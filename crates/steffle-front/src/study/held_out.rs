@@ -6,6 +6,7 @@ use steffle_data::{Dataset, Groups, Schema, Unmatched, encode, evaluation_groups
 use crate::Error;
 
 /// Encoded records whose groups may be looked at, because they are not trained on.
+#[derive(Clone)]
 pub struct HeldOut {
     pub(crate) records: Records,
     pub(crate) groups: Groups,
@@ -20,6 +21,19 @@ impl HeldOut {
         let groups = evaluation_groups(data, rows, schema)?;
         let (records, unmatched) = (encoded.records, encoded.unmatched);
         Ok(Self { records, groups, unmatched, dropped: data.dropped() })
+    }
+
+    /// The same rows without anybody's class: what a run that is paid for may be measured on. A
+    /// number that is computed from the classes of held-out rows would be a release of its own.
+    #[must_use]
+    pub fn without_groups(&self) -> Self {
+        let classes = vec![steffle::record::MISSING_CLASS; self.records.len()];
+        Self {
+            records: self.records.clone(),
+            groups: Groups { names: Vec::new(), classes },
+            unmatched: self.unmatched.clone(),
+            dropped: self.dropped,
+        }
     }
 
     /// How many rows there are.

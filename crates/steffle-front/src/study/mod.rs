@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use steffle::fairness::{Notion, NotionName};
+use steffle::protocol::RunId;
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Records};
 use steffle_data::{Dataset, Job, Schema, Site, Summary, attributes, encode, partition};
+use steffle_privacy::ledger::Ledger;
 use steffle_process::Processes;
 
 pub use self::cut::{Centralisation, Cut, Split};
@@ -37,6 +39,8 @@ struct Inner {
     about: About,
     /// Where the parties are processes of their own.
     apart: Option<Apart>,
+    /// The run that the stores' own books pay for, where one does, and the books until it begins.
+    paid: Mutex<Option<(RunId, Vec<Box<dyn Ledger>>)>>,
 }
 
 /// What the silos agreed on and hold, without the sensitive attribute.
@@ -113,6 +117,7 @@ impl Study {
             sealed: Mutex::new(Some(sealed)),
             about,
             apart: None,
+            paid: Mutex::default(),
         })))
     }
 
@@ -200,6 +205,37 @@ impl Study {
         } else {
             Holdings::Silos(records.into_iter().zip(attributes).collect())
         })
+    }
+
+    /// Has the books of the stores of attributes, in their order, pay for the next run, which goes by
+    /// this name in them. Refuses books for parties in other processes: each would keep its own.
+    pub fn pay_from(&self, run: [u8; 16], books: Vec<Box<dyn Ledger>>) -> Result<(), Error> {
+        if self.0.apart.is_some() {
+            let message =
+                "a ledger pays for runs in one process; with processes every party keeps its own";
+            return Err(
+                Error::usage("config::processes", message).with_help("leave out --processes")
+            );
+        }
+        *lock(&self.0.paid) = Some((RunId(run), books));
+        Ok(())
+    }
+
+    /// Whether the stores' books pay.
+    pub fn is_paid(&self) -> bool {
+        lock(&self.0.paid).is_some()
+    }
+
+    /// The name of the run that is paid for, and its books for the first who asks.
+    pub(crate) fn payment(&self) -> Option<(RunId, Vec<Box<dyn Ledger>>)> {
+        let mut paid = lock(&self.0.paid);
+        let (run, books) = paid.as_mut()?;
+        Some((*run, std::mem::take(books)))
+    }
+
+    /// The record ids of every silo.
+    pub fn ids(&self) -> Vec<&[u64]> {
+        self.0.encoded.records.iter().map(Records::ids).collect()
     }
 
     /// The parties as processes of their own, where that was asked for.

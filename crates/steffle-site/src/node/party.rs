@@ -332,14 +332,19 @@ impl Party {
     /// The name of a request: what it says and its round, not when or in which run. Where nothing is
     /// claimed nobody keeps replies, and a hash would take longer than a small round.
     pub(super) fn request(&self, round: u32, parts: &[&[u8]]) -> Request {
-        let claims = |opening: &Opening| opening.offer.claim != Claim::Nothing;
-        if !self.opening.as_ref().is_some_and(claims) {
+        let claims = |opening: &&Opening| opening.offer.claim != Claim::Nothing;
+        let Some(opening) = self.opening.as_ref().filter(claims) else {
             return Request::default();
-        }
-        // What the payload means: columns, cells, layers and scores.
+        };
+        // What the payload means: columns, cells, layers and scores; and what the reply is released
+        // under, or a run with a larger budget would get the noise of one before it.
         let mut meaning = Writer::default();
         meaning.text(&self.join.model);
         self.join.scores.encode(&mut meaning);
+        opening.terms.encode(&mut meaning);
+        meaning.option(opening.cap.as_ref(), |writer, cap| writer.f64(*cap));
+        meaning.u8(u8::from(opening.shaped));
+        meaning.option(opening.by_record.as_ref(), |writer, more| writer.f64(*more));
         let meaning = meaning.finish();
         let agreed = [&self.schema.0[..], &meaning[..]];
         let parts: Vec<_> = agreed.into_iter().chain(parts.iter().copied()).collect();

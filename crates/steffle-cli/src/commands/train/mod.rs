@@ -1,14 +1,16 @@
 //! `steffle train`.
 
 mod plan;
+mod private;
 mod report;
 mod study;
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use clap::ArgMatches;
-use steffle_front::{Bootstrap, Library, Observer, Plan, Report, Stage};
+use steffle_front::{Bootstrap, HeldOut, Library, Observer, Plan, Report, Stage, Study};
 
 use self::plan::Preview;
 pub(crate) use self::report::TrainReport;
@@ -20,11 +22,12 @@ use crate::run_dir::{Destination, model_card};
 use crate::ui::{Output, Progress};
 
 pub(crate) fn train(
-    command: TrainCommand,
+    mut command: TrainCommand,
     typed: &ArgMatches,
     output: Output,
 ) -> Result<(), Failure> {
-    let (dry_run, force) = (command.dry_run, command.force);
+    let (dry_run, force, ledger) = (command.dry_run, command.force, command.ledger.clone());
+    private::secret(&mut command)?;
     let (mut config, origins) = TrainConfig::from_command(command, typed)?;
     set_threads(config.threads)?;
     let reserve = || Destination::reserve(config.out.as_deref(), &config.name(), force);
@@ -39,7 +42,14 @@ pub(crate) fn train(
         let preview = Preview::new(&config, &plan);
         return output.result(&preview, &preview.text(&toml(&config)?, output));
     };
-    let report = execute(&config, &plan, destination, &progress)?;
+    let paid = match &ledger {
+        Some(path) => Some((path.as_path(), private::open(path, &config, &study, output)?)),
+        None => {
+            private::warn(&plan.privacy().kind, output);
+            None
+        }
+    };
+    let report = execute(&config, &plan, paid, destination, &progress)?;
     drop(progress);
     output.result(&report, &report.text(output))
 }
@@ -48,6 +58,7 @@ pub(crate) fn train(
 fn execute(
     config: &TrainConfig,
     plan: &Plan,
+    paid: Option<(&Path, [u8; 16])>,
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
@@ -56,7 +67,10 @@ fn execute(
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
     let baseline = unconstrained(plan, &model, Some(bootstrap))?;
     let path = destination.path();
-    let report = TrainReport::new(config, plan, &model, baseline, Some(bootstrap), path)?;
+    let mut report = TrainReport::new(config, plan, &model, baseline, Some(bootstrap), path)?;
+    if let Some((book, run)) = paid {
+        report.ledger = Some(private::report(book, &run)?);
+    }
     let config = toml(config)?;
     let mut files = model.files(&report)?;
     files.push(("config.toml", config.clone().into_bytes()));
@@ -99,7 +113,17 @@ fn unconstrained(
 ) -> Result<Report, Failure> {
     let unconstrained = model.unconstrained();
     let unconstrained = unconstrained.ok_or_else(|| Failure::bug("a trained model was loaded"))?;
-    Ok(unconstrained.judge_by(plan.study().test(), bootstrap)?.report)
+    Ok(unconstrained.judge_by(&test(plan.study()), bootstrap)?.report)
+}
+
+/// The rows to measure on; without groups where the stores' books pay, because what is computed from
+/// the classes of held-out rows would be a release of its own.
+fn test(study: &Study) -> Cow<'_, HeldOut> {
+    measured(study, study.test())
+}
+
+fn measured<'a>(study: &Study, held: &'a HeldOut) -> Cow<'a, HeldOut> {
+    if study.is_paid() { Cow::Owned(held.without_groups()) } else { Cow::Borrowed(held) }
 }
 
 /// Training on the line of progress.

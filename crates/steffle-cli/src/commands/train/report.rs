@@ -8,10 +8,16 @@ use steffle_front::{
     Bootstrap, Entry, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report, Study, Theorem,
 };
 
+use super::private::LedgerReport;
 use crate::commands::judge::gaps_in_evidence;
 use crate::config::TrainConfig;
 use crate::failure::Failure;
 use crate::ui::{Output, Rows, left_out, number, percent, wrap};
+
+/// Said in place of what a run does not measure that its stores' books pay for.
+const WITHOUT_GROUPS: &str = "Rates and gaps by group are not measured in a run that a ledger pays for: a \
+                              number that is computed from the sensitive attribute of held-out rows is a \
+                              release of its own.";
 
 /// The JSON of `train`. Its names are a contract for users' scripts.
 #[derive(Debug, Serialize)]
@@ -55,6 +61,9 @@ pub(crate) struct TrainReport {
     pub(crate) signal_to_noise: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) one_shot: Option<OneShotReport>,
+    /// What the stores' books say of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ledger: Option<LedgerReport>,
     pub(crate) warnings: Vec<String>,
     pub(crate) cpu_seconds: Option<f64>,
     pub(crate) wall_seconds: f64,
@@ -99,7 +108,10 @@ impl TrainReport {
         let (study, aim) = (plan.study(), plan.method().aim());
         let schema = study.schema();
         let outcome = model.outcome().ok_or_else(|| Failure::bug("a trained model was loaded"))?;
-        let measure = |held| Ok::<_, Failure>(model.judge_by(held, bootstrap)?.report);
+        let measure = |held| {
+            let held = super::measured(study, held);
+            Ok::<_, Failure>(model.judge_by(&held, bootstrap)?.report)
+        };
         Ok(Self {
             method: model.method().name,
             entry: model.method(),
@@ -130,6 +142,7 @@ impl TrainReport {
             spent_mu: outcome.spent_mu,
             signal_to_noise: outcome.signal_to_noise,
             one_shot: outcome.one_shot.clone(),
+            ledger: None,
             warnings: model.warnings().to_vec(),
             cpu_seconds: outcome.took.cpu,
             wall_seconds: outcome.took.wall,
@@ -147,8 +160,10 @@ impl TrainReport {
         text += "\n";
         text += &self.overall_text();
         text += "\n";
-        text += &self.groups_text();
-        text += &gaps_in_evidence(&self.test);
+        text += &match self.ledger {
+            Some(_) => wrap(WITHOUT_GROUPS),
+            None => self.groups_text() + &gaps_in_evidence(&self.test),
+        };
         if let Some(told) = &self.one_shot {
             text += "\n";
             text += &wrap(&told.to_string());
@@ -156,6 +171,9 @@ impl TrainReport {
         text += "\n";
         if self.privacy.kind == "private" {
             text += &self.privacy_text(output);
+        }
+        if let Some(ledger) = &self.ledger {
+            text += &wrap(&ledger.text(output));
         }
         for warning in &self.warnings {
             text += &wrap(&format!("{} {warning}", output.strong("Warning:")));

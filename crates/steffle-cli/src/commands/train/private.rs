@@ -1,0 +1,147 @@
+//! `train --ledger`: a run on one machine that is paid from the stores' own books.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use steffle_front::{Centralisation, Study};
+use steffle_ledger::{Books, book_paths, look};
+use steffle_privacy::ledger::{GrantId, Ledger, Receipt, hexadecimal};
+
+use crate::args::TrainCommand;
+use crate::commands::ledger::clock;
+use crate::config::TrainConfig;
+use crate::failure::Failure;
+use crate::ui::Output;
+
+/// What a run leaves in the books, as its run directory tells.
+#[derive(Debug, Serialize)]
+pub(crate) struct LedgerReport {
+    pub(crate) path: PathBuf,
+    pub(crate) run: String,
+    /// One per store.
+    pub(crate) stores: Vec<StoreReport>,
+}
+
+/// What one store released, and what it has spent in its life.
+#[derive(Debug, Serialize)]
+pub(crate) struct StoreReport {
+    pub(crate) store: String,
+    pub(crate) epsilon_budget: f64,
+    pub(crate) epsilon_spent: f64,
+    /// The last line of the book when the run ended, and its hash.
+    pub(crate) entries: u64,
+    pub(crate) last_hash: String,
+    pub(crate) receipts: Vec<Receipt>,
+}
+
+impl LedgerReport {
+    /// What was spent, in a sentence.
+    pub(crate) fn text(&self, output: Output) -> String {
+        let most = self.stores.iter().max_by(|a, b| a.epsilon_spent.total_cmp(&b.epsilon_spent));
+        let (spent, budget) =
+            most.map_or((0.0, 0.0), |store| (store.epsilon_spent, store.epsilon_budget));
+        let spent = steffle_privacy::rounding::up(spent, 4);
+        format!(
+            "{} {}, run {}: epsilon {spent} of {budget} is spent for good by all runs together{}.",
+            output.strong("Ledger:"),
+            self.path.display(),
+            self.run,
+            if self.stores.len() > 1 { ", in the store that has spent most" } else { "" }
+        )
+    }
+}
+
+/// A run that is paid for has secret noise. Refuses a seed beside a ledger.
+pub(crate) fn secret(command: &mut TrainCommand) -> Result<(), Failure> {
+    if command.ledger.is_none() {
+        return Ok(());
+    }
+    if command.train.noise.as_deref() == Some("simulated") {
+        let message = "--ledger is for private runs, and --noise simulated is from a seed";
+        let help = "leave --noise out, or leave --ledger out: a simulation spends nothing";
+        return Err(Failure::usage("config::conflict", message).help(help));
+    }
+    command.train.noise = Some("secure".to_owned());
+    Ok(())
+}
+
+/// Has the books pay for the run; returns its name in them. Runs that were left open by a process
+/// that ended are closed: what they reserved stays spent, and what they never asked for goes back.
+pub(crate) fn open(
+    path: &Path,
+    config: &TrainConfig,
+    study: &Study,
+    output: Output,
+) -> Result<[u8; 16], Failure> {
+    let run = run_id(config, study)?;
+    let mut books = Books::open(path, study.attributes_holders(), clock)?;
+    // Where attributes are held elsewhere, every holder's book charges the whole index.
+    if matches!(study.centralisation(), Centralisation::OneSilo | Centralisation::Silos) {
+        books.check_silos(path, &study.ids())?;
+    }
+    let name = hexadecimal(&run);
+    for ledger in books.ledgers() {
+        let grants = ledger.book().grants().iter().zip(0..);
+        let left = grants.filter(|(grant, _)| !grant.closed() && grant.offer().offer().run != name);
+        let left: Vec<(GrantId, String)> =
+            left.map(|(grant, at)| (GrantId(at), grant.offer().offer().run.clone())).collect();
+        for (grant, run) in left {
+            ledger
+                .close(grant)
+                .map_err(|error| Failure::data("ledger::close", error.to_string()))?;
+            output.note(&format!(
+                "run {run} had not ended when its process did; it is closed now, and keeps what it \
+                 had reserved"
+            ));
+        }
+    }
+    let books = books.into_ledgers().into_iter().map(|book| Box::new(book) as Box<dyn Ledger>);
+    study.pay_from(run, books.collect())?;
+    Ok(run)
+}
+
+/// What the books say of a run that has ended.
+pub(crate) fn report(path: &Path, run: &[u8; 16]) -> Result<LedgerReport, Failure> {
+    let run = hexadecimal(run);
+    let store = |path: &PathBuf| {
+        let look = look(path)?;
+        let receipts = look.book.run(&run).map(|(_, grant)| grant.receipts().to_vec());
+        let (entries, hash) = look.end();
+        Ok(StoreReport {
+            store: look.charter.store.0.clone(),
+            epsilon_budget: look.charter.policy.epsilon,
+            epsilon_spent: look.balance().map_or(0.0, |balance| balance.epsilon_taken()),
+            entries,
+            last_hash: hash.to_owned(),
+            receipts: receipts.unwrap_or_default(),
+        })
+    };
+    let stores = book_paths(path)?.iter().map(store).collect::<Result<_, Failure>>()?;
+    Ok(LedgerReport { path: path.to_path_buf(), run, stores })
+}
+
+/// Said before a run that nothing will remember.
+pub(crate) fn warn(kind: &str, output: Output) {
+    if kind == "private" {
+        output.note(
+            "--noise secure without --ledger: this run spends the privacy of real people, and nothing \
+             but you will remember it; `steffle ledger init` begins a book",
+        );
+    }
+}
+
+/// The same for the same command on the same records: a run that was interrupted goes on, and one
+/// that has ended is not paid for twice by mistake.
+fn run_id(config: &TrainConfig, study: &Study) -> Result<[u8; 16], Failure> {
+    let mut hash = Sha256::new();
+    hash.update(study.schema().hash());
+    hash.update(super::toml(config)?);
+    for ids in study.ids() {
+        hash.update((ids.len() as u64).to_le_bytes());
+        ids.iter().for_each(|id| hash.update(id.to_le_bytes()));
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash.finalize()[..16]);
+    Ok(id)
+}
