@@ -11,6 +11,9 @@ use crate::error::LedgerError;
 use crate::file::{FileLedger, create, open};
 use crate::shelf::Clock;
 
+/// A folder has no more books than this.
+const MOST_SILOS: usize = 1 << 20;
+
 /// The books of all silos of a run.
 #[derive(Debug)]
 pub struct Books(Vec<FileLedger>);
@@ -92,8 +95,10 @@ pub fn book_paths(path: &Path) -> Result<Vec<PathBuf>, LedgerError> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let paths: Vec<PathBuf> =
-        (0..).map(|silo| path.join(name(silo))).take_while(|path| path.exists()).collect();
+    let paths: Vec<PathBuf> = (0..=MOST_SILOS)
+        .map(|silo| path.join(name(silo)))
+        .take_while(|path| path.exists())
+        .collect();
     let entries = fs::read_dir(path).map_err(|source| LedgerError::io(path, source))?;
     let books = entries
         .flatten()

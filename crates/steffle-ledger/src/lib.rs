@@ -15,7 +15,7 @@
 //! is no moment in which one is there without the other, no file to clean up, and the chain covers
 //! replies too.
 //!
-//! **Order** ([`Shelf::write`]): a line is appended and synced; a commit is then appended to the second head
+//! **Order** ([`Shelf`]): a line is appended and synced; a commit is then appended to the second head
 //! file and synced; only then does the caller go on, to read `s` after a reservation, to send after a
 //! commit. [`steffle_privacy::ledger::Bookkeeper`] has the proof that nothing happens that a reader of
 //! the book would not see.

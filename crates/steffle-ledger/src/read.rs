@@ -64,7 +64,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, Wrong> {
         if matches!(page.says, Says::Charter(_)) != (number == 1) {
             return Err((number, "is not the first line of a ledger, or is one too many".into()));
         }
-        previous = hash.to_owned();
+        hash.clone_into(&mut previous);
         let (offset, length) = (at as u64, json.len() + DIGITS + 2);
         pages.push(Whole { page, hash: previous.clone(), offset, length });
         at += length;

@@ -40,8 +40,11 @@ struct Inner {
     /// Where the parties are processes of their own.
     apart: Option<Apart>,
     /// The run that the stores' own books pay for, where one does, and the books until it begins.
-    paid: Mutex<Option<(RunId, Vec<Box<dyn Ledger>>)>>,
+    paid: Mutex<Option<Payment>>,
 }
+
+/// A run's name in the books that pay for it, and the books.
+type Payment = (RunId, Vec<Box<dyn Ledger>>);
 
 /// What the silos agreed on and hold, without the sensitive attribute.
 struct Encoded {
@@ -227,7 +230,7 @@ impl Study {
     }
 
     /// The name of the run that is paid for, and its books for the first who asks.
-    pub(crate) fn payment(&self) -> Option<(RunId, Vec<Box<dyn Ledger>>)> {
+    pub(crate) fn payment(&self) -> Option<Payment> {
         let mut paid = lock(&self.0.paid);
         let (run, books) = paid.as_mut()?;
         Some((*run, std::mem::take(books)))

@@ -368,10 +368,7 @@ impl Grant {
     /// What it keeps from its pot: a closed Gaussian grant the total of its dearest account, every
     /// other one its whole share.
     pub fn keeps(&self) -> Share {
-        match self.closed {
-            true => self.account.keeps(self.offer.share(), None),
-            false => self.offer.share(),
-        }
+        if self.closed { self.account.keeps(self.offer.share(), None) } else { self.offer.share() }
     }
 }
 

@@ -41,9 +41,10 @@ pub(super) fn add(args: &AddArgs, output: Output) -> Result<(), Failure> {
     // At the largest delta of them, unless another is asked for: the sum is read at one delta.
     let largest = gaussian.iter().map(|run| run.delta).fold(0.0, f64::max);
     let gaussian_delta = asked.map_or(largest, Delta::value);
-    let gaussian_epsilon = match gaussian.is_empty() {
-        true => 0.0,
-        false => discrete::epsilon(Mu::try_from(mu)?, quantity("delta", gaussian_delta)?)?,
+    let gaussian_epsilon = if gaussian.is_empty() {
+        0.0
+    } else {
+        discrete::epsilon(Mu::try_from(mu)?, quantity("delta", gaussian_delta)?)?
     };
     let others = || runs.iter().filter(|run| run.kind == Kind::Other);
     let epsilon = others().fold(gaussian_epsilon, |sum, run| sum + run.epsilon);

@@ -42,12 +42,11 @@ pub(crate) fn train(
         let preview = Preview::new(&config, &plan);
         return output.result(&preview, &preview.text(&toml(&config)?, output));
     };
-    let paid = match &ledger {
-        Some(path) => Some((path.as_path(), private::open(path, &config, &study, output)?)),
-        None => {
-            private::warn(&plan.privacy().kind, output);
-            None
-        }
+    let paid = if let Some(path) = &ledger {
+        Some((path.as_path(), private::open(path, &config, &study, output)?))
+    } else {
+        private::warn(&plan.privacy().kind, output);
+        None
     };
     let report = execute(&config, &plan, paid, destination, &progress)?;
     drop(progress);
