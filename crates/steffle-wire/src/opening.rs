@@ -76,6 +76,27 @@ impl Ask for Close {
     type Reply = Closed;
 }
 
+/// A finite number above 0: a price is made of it. (It is the ledger that keeps a promise, whatever
+/// is asked for; this leaves no number that means nothing.)
+fn positive(reader: &mut Reader<'_>) -> Result<f64, CodecError> {
+    let value = reader.f64()?;
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err(CodecError::Shape(format!("{value} where a finite number above 0 is due")))
+    }
+}
+
+/// A share of a whole.
+fn part(reader: &mut Reader<'_>) -> Result<f64, CodecError> {
+    let value = reader.f64()?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(CodecError::Shape(format!("{value} where a share from 0 to 1 is due")))
+    }
+}
+
 /// A number that its type refuses, named.
 fn checked<T, E: std::fmt::Display>(value: Result<T, E>) -> Result<T, CodecError> {
     value.map_err(|error| CodecError::Shape(error.to_string()))
@@ -100,7 +121,7 @@ impl Decode for Opening {
             cap: reader.option("cap", Reader::f64)?,
             shaped: reader.flag("shape")?,
             blocks: reader.option("blocks", Reader::u32)?,
-            by_record: reader.option("accounts", Reader::f64)?,
+            by_record: reader.option("accounts", positive)?,
         })
     }
 }
@@ -129,11 +150,11 @@ impl Decode for Terms {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         match reader.u8()? {
             0 => Ok(Self::Open),
-            1 => Ok(Self::Exact(Share { round: reader.f64()?, table: reader.f64()? })),
+            1 => Ok(Self::Exact(Share { round: positive(reader)?, table: part(reader)? })),
             2 => Ok(Self::Poisson {
                 sampler: Poisson(checked(SampleRate::try_from(reader.f64()?))?),
                 noise_multiplier: checked(NoiseMultiplier::try_from(reader.f64()?))?,
-                table: reader.f64()?,
+                table: part(reader)?,
             }),
             found => Err(CodecError::Tag { what: "terms", found }),
         }

@@ -219,3 +219,17 @@ fn a_short_message_does_not_claim_much() {
     let refused = read::<Handover>(&seal(&ENVELOPE, &Handover::empty(&none, layout))).unwrap_err();
     assert!(refused.to_string().contains("no outputs"), "{refused}");
 }
+
+#[test]
+fn terms_that_mean_nothing_are_refused() {
+    let read_terms = |round: f64, table: f64| {
+        read::<Terms>(&seal(&ENVELOPE, &Terms::Exact(Share { round, table })))
+    };
+    assert!(read_terms(0.1, 0.15).is_ok());
+    for round in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+        assert!(read_terms(round, 0.15).unwrap_err().to_string().contains("above 0"));
+    }
+    for table in [f64::NAN, -0.1, 1.5] {
+        assert!(read_terms(0.1, table).unwrap_err().to_string().contains("from 0 to 1"));
+    }
+}
