@@ -42,6 +42,11 @@ const BROKEN: &str = "The guarantee does not hold: what was released does not fi
                       were offered. Keep the run directory and report this.";
 
 impl Privacy {
+    /// Whether real people's attributes were released under secret noise.
+    pub fn is_private(&self) -> bool {
+        self.kind == word(StatementKind::Private)
+    }
+
     /// No claim.
     pub(crate) fn none(statement: impl Into<String>) -> Self {
         Self {

@@ -10,7 +10,7 @@
 //! turns a target into noise. A [`Plan`] ties the sampler that is run to the event that is accounted.
 //! A [`Ledger`] is the budget book of one store: what runs were promised, what they have paid, what is
 //! refused.
-//! [`explain`] says in words and pictures what an epsilon means, and [`paper`] what the noise of the
+//! [`together()`] says what several runs cost, and [`explain`] says in words and pictures what an epsilon means, and [`paper`] what the noise of the
 //! paper's theorem gives.
 //!
 //! ```
@@ -47,6 +47,7 @@ pub mod quantity;
 pub mod rdp;
 pub mod rounding;
 pub mod sampling;
+pub mod together;
 
 pub use accountant::{Accountant, Reading};
 pub use error::{PrivacyError, Result};
@@ -57,3 +58,4 @@ pub use ledger::{
 };
 pub use quantity::{Delta, Epsilon, GroupFraction, Mu, NoiseMultiplier, Rounds, SampleRate};
 pub use sampling::{Batch, FullBatch, Plan, Poisson, Sampler};
+pub use together::{Promise, Together, together};

@@ -87,11 +87,15 @@ pub(crate) struct LedgerShowArgs {
 ///
 /// Ends with status 3 when anything is wrong, and says which line.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  steffle ledger verify people.ledger")]
+#[command(after_help = "Examples:
+  steffle ledger verify people.ledger
+  steffle ledger verify people.ledger --run runs/adult-1")]
 pub(crate) struct LedgerVerifyArgs {
     /// A book, or a folder of books
     pub(crate) path: PathBuf,
+    /// A run directory: also check that its receipts are those of the book
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
 }
 
 /// Print a book as JSON for others: no record ids, no replies, nothing per person

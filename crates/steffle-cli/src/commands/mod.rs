@@ -21,4 +21,4 @@ pub(crate) use predict::predict;
 pub(crate) use privacy::privacy;
 pub(crate) use reproduce::reproduce;
 pub(crate) use sweep::sweep;
-pub(crate) use train::{TrainReport, train};
+pub(crate) use train::{TrainReport, WITHOUT_GROUPS, train};

@@ -6,7 +6,7 @@ use serde_json::json;
 use steffle_data::Schema;
 use steffle_front::{Goal, Report};
 
-use crate::commands::TrainReport;
+use crate::commands::{TrainReport, WITHOUT_GROUPS};
 
 /// Markdown with a YAML header.
 pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) -> String {
@@ -50,8 +50,11 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         leaves = leaves(report),
         gap = estimated_gap(report),
         test = report.test.records,
-        overall = overall(&report.test, &report.baseline),
-        groups = groups(&report.test, &report.baseline),
+        overall = overall(report),
+        groups = match report.privacy.is_private() {
+            true => format!("{WITHOUT_GROUPS}\n"),
+            false => groups(&report.test, &report.baseline),
+        },
         guarded = guarded(goal, &schema.classes().join("`, `")),
     );
     card
@@ -136,7 +139,8 @@ fn header(report: &TrainReport, goal: Goal) -> String {
     )
 }
 
-fn overall(test: &Report, baseline: &Report) -> String {
+fn overall(report: &TrainReport) -> String {
+    let TrainReport { test, baseline, privacy, .. } = report;
     let lines = [
         ("error", Some(test.error), Some(baseline.error)),
         ("demographic-parity gap", test.demographic_parity, baseline.demographic_parity),
@@ -145,7 +149,11 @@ fn overall(test: &Report, baseline: &Report) -> String {
         ("AUC", test.auc, baseline.auc),
     ];
     let mut table = "| | this model | without fairness |\n|---|---|---|\n".to_owned();
+    let by_group = |name: &str| name.ends_with("gap");
     for (name, ours, theirs) in lines {
+        if privacy.is_private() && by_group(name) {
+            continue;
+        }
         table += &format!("| {name} | {} | {} |\n", cell(ours), cell(theirs));
     }
     table

@@ -14,6 +14,7 @@ mod federated_baselines;
 mod harness;
 mod help;
 mod interrupt;
+mod ledger;
 mod modes;
 mod one_shot;
 mod output;

@@ -1,5 +1,6 @@
 //! A method and a study together: what will be done, what it costs, and the training itself.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::leaves::{Counts, Leaves, in_words, leaves};
 use crate::model::Model;
 use crate::observer::Observer;
 use crate::privacy::Privacy;
-use crate::study::Study;
+use crate::study::{HeldOut, Study};
 
 /// What will be done. Nothing has been computed yet.
 pub struct Plan {
@@ -106,6 +107,16 @@ impl Plan {
     /// What is allowed but will not work well.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Held-out rows as the run may measure itself on them: where its noise is secret, without
+    /// anybody's class, because a number that is computed from the classes of held-out rows is a
+    /// release of its own.
+    pub fn measurable<'a>(&self, held: &'a HeldOut) -> Cow<'a, HeldOut> {
+        match self.privacy.is_private() {
+            true => Cow::Owned(held.without_groups()),
+            false => Cow::Borrowed(held),
+        }
     }
 
     /// Trains.

@@ -127,7 +127,10 @@ impl Method for Run {
             0 | 1 => "unit",
             _ => "unit (all rows of a unit get one answer)",
         };
-        let source = if said.kind == StatementKind::Private {
+        let source = if said.kind == StatementKind::Private && study.is_paid() {
+            "The random bits came from the operating system and were not kept. The stores' books \
+             paid for the answers; whoever asks the same again gets the same ones."
+        } else if said.kind == StatementKind::Private {
             "The random bits came from the operating system and were not kept; another run draws \
              new answers and spends again."
         } else {

@@ -39,6 +39,7 @@ use crate::discrete;
 use crate::error::{PrivacyError, Result};
 use crate::quantity::{Delta, Epsilon, Mu};
 use crate::rounding::{difference_down, product_down, sum_up};
+use crate::together::Promise;
 
 /// What the operator of a store allows, for its life. An empty list allows all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,6 +136,32 @@ impl Balance {
     /// The epsilon of the largest Gaussian run that still fits, at the delta of its pot.
     pub fn gaussian_epsilon_left(&self) -> f64 {
         self.gaussian_epsilon_of(self.gaussian.left).min(self.gaussian_epsilon)
+    }
+
+    /// The same after one more run about everybody, or nothing where it does not fit.
+    pub fn with(&self, run: &Promise) -> Option<Self> {
+        let more = |pot: Amount, asked: f64| {
+            let taken = sum_up(pot.taken, asked);
+            let left = difference_down(pot.whole, taken);
+            (left >= 0.0).then_some(Amount { taken, left, ..pot })
+        };
+        match (run.mu().ok()?, run.delta) {
+            (Some(mu), _) => {
+                let pot = self.gaussian;
+                let squared = sum_up(pot.taken * pot.taken, mu.value() * mu.value());
+                // Roots of squares are known to a few units in the last place.
+                let left = (pot.whole * pot.whole - squared).max(0.0).sqrt();
+                let taken = squared.sqrt();
+                let fits = taken <= pot.whole * (1.0 + 8.0 * f64::EPSILON);
+                fits.then_some(Self { gaussian: Amount { taken, left, ..pot }, ..*self })
+            }
+            (None, None) => Some(Self { pure: more(self.pure, run.epsilon.value())?, ..*self }),
+            (None, Some(delta)) => Some(Self {
+                sampled: more(self.sampled, run.epsilon.value())?,
+                sampled_delta: more(self.sampled_delta, delta.value())?,
+                ..*self
+            }),
+        }
     }
 
     fn gaussian_epsilon_of(&self, mu: f64) -> f64 {

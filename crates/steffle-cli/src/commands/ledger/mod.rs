@@ -21,7 +21,7 @@ pub(crate) fn ledger(command: &LedgerCommand, output: Output) -> Result<(), Fail
     match command {
         LedgerCommand::Init(args) => init::init(args, output),
         LedgerCommand::Show(args) => show::show(args, output),
-        LedgerCommand::Verify(args) => verify::verify(&args.path, output),
+        LedgerCommand::Verify(args) => verify::verify(args, output),
         LedgerCommand::Export(args) => export::export(&args.path, output),
     }
 }

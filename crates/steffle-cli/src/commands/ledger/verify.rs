@@ -3,14 +3,18 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use steffle_ledger::Look;
 
 use super::books;
+use crate::args::LedgerVerifyArgs;
+use crate::commands::privacy::metrics;
 use crate::failure::Failure;
 use crate::ui::{Output, wrap};
 
-pub(super) fn verify(path: &Path, output: Output) -> Result<(), Failure> {
+pub(super) fn verify(args: &LedgerVerifyArgs, output: Output) -> Result<(), Failure> {
     // Reading a book checks it: what is not as it was written is an error.
-    let books = books(path)?;
+    let books = books(&args.path)?;
+    let compared = args.run.as_deref().map(|run| receipts(run, &books)).transpose()?;
     let mut values: Vec<Value> = Vec::new();
     let mut text = String::new();
     for (name, look) in &books {
@@ -47,6 +51,37 @@ pub(super) fn verify(path: &Path, output: Output) -> Result<(), Failure> {
         ));
         text += &format!("last hash {hash}\n");
     }
-    let value = if values.len() == 1 { values.remove(0) } else { json!({"books": values}) };
+    let mut value = if values.len() == 1 { values.remove(0) } else { json!({"books": values}) };
+    if let (Some(run), Some(count)) = (&args.run, compared) {
+        value["receipts"] = json!(count);
+        let run = run.display();
+        text += &format!("{run}: its {count} receipt(s) are those of the book(s)\n");
+    }
     output.result(&value, &text)
+}
+
+/// Compares the receipts of a run directory with the books; says how many there are.
+fn receipts(directory: &Path, books: &[(String, Look)]) -> Result<usize, Failure> {
+    let metrics = metrics(directory)?;
+    let wrong = |why: &str| {
+        let message = format!("{}: {why}", directory.display());
+        Failure::data("ledger::receipts", message)
+    };
+    let ledger = &metrics["ledger"];
+    let (Some(name), Some(stores)) = (ledger["run"].as_str(), ledger["stores"].as_array()) else {
+        return Err(wrong("the run was not paid from a ledger, so it has no receipts"));
+    };
+    let mut count = 0;
+    for (_, look) in books {
+        let store = stores.iter().find(|store| store["store"] == look.charter.store.0.as_str());
+        let store = store.ok_or_else(|| wrong("the run was not paid from this book"))?;
+        let own = look.book.run(name).map(|(_, grant)| grant.receipts().to_vec());
+        let own = serde_json::to_value(own.unwrap_or_default());
+        let own = own.map_err(|error| Failure::bug(error.to_string()))?;
+        if store["receipts"] != own {
+            return Err(wrong("its receipts are not those of the book"));
+        }
+        count += own.as_array().map_or(0, Vec::len);
+    }
+    Ok(count)
 }

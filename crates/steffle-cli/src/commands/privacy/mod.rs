@@ -14,7 +14,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use steffle_front::Model;
-use steffle_privacy::{Accountant, PrivacyError, Reading, rounding};
+use steffle_privacy::{Accountant, PrivacyError, Promise, Reading, rounding};
 
 use crate::args::{PrivacyCommand, WhichAccountant};
 use crate::config::Origins;
@@ -50,13 +50,27 @@ where
 }
 
 /// What `train --json` printed, from a run directory that can be read.
-fn metrics(directory: &Path) -> Result<Value, Failure> {
+pub(super) fn metrics(directory: &Path) -> Result<Value, Failure> {
     Model::load(directory)?;
     let path = directory.join("metrics.json");
     let text = fs::read_to_string(&path).map_err(|error| Failure::at(&path, &error))?;
     serde_json::from_str(&text).map_err(|error| {
         let message = format!("{}: not what train wrote: {error}", path.display());
         Failure::data("run::damaged", message)
+    })
+}
+
+/// What a run promises, by the JSON of `train`; nothing where no promise holds.
+pub(super) fn promise(run: &Value) -> Option<Promise> {
+    let privacy = &run["privacy"];
+    if !privacy["holds"].as_bool()? {
+        return None;
+    }
+    let delta = privacy["delta"].as_f64()?;
+    Some(Promise {
+        epsilon: privacy["epsilon"].as_f64()?.try_into().ok()?,
+        delta: if delta > 0.0 { Some(delta.try_into().ok()?) } else { None },
+        gaussian: delta > 0.0 && run["mode"] != "poisson" && run["method"] != "fedfdp",
     })
 }
 

@@ -9,7 +9,7 @@ use steffle_ledger::{book_paths, look};
 use steffle_privacy::explain::Scope;
 use steffle_privacy::rounding;
 
-use super::metrics;
+use super::{metrics, promise};
 use crate::args::SheetArgs;
 use crate::failure::Failure;
 use crate::staged::Staged;
@@ -78,7 +78,7 @@ fn markdown(asked: &Value, ledger: Option<&Path>) -> Result<String, Failure> {
         asked["silo_rows"].as_array().map_or(0, Vec::len),
         privacy["adjacency"].as_str().unwrap_or("nothing is claimed")
     );
-    page += &budget(ledger, privacy["epsilon"].as_f64(), before)?;
+    page += &budget(ledger, asked, before)?;
     page += "## What leaves in the clear\n\n| step | numbers | to send less |\n|---|---|---|\n";
     for left in asked["leaves_in_clear"].as_array().into_iter().flatten() {
         let word = |name: &str| left[name].as_str().unwrap_or_default();
@@ -94,46 +94,80 @@ fn markdown(asked: &Value, ledger: Option<&Path>) -> Result<String, Failure> {
     for item in Scope::ATTRIBUTE.not_protected {
         page += &format!("- {item}\n");
     }
-    page += "\n## Who agreed\n\n| name | role | date | signature |\n|---|---|---|---|\n| | privacy officer | \
+    page += "\n";
+    page += &receipts(asked);
+    page += "## Who agreed\n\n| name | role | date | signature |\n|---|---|---|---|\n| | privacy officer | \
              | |\n| | owner of the data | | |\n";
     Ok(page)
 }
 
-/// What every store has spent, before or after.
-fn budget(ledger: Option<&Path>, asked: Option<f64>, before: bool) -> Result<String, Failure> {
+/// What every store has spent: before the run and, if it happens, after it.
+fn budget(ledger: Option<&Path>, asked: &Value, before: bool) -> Result<String, Failure> {
     let Some(path) = ledger else {
-        return Ok(
-            "## Budget\n\nNo ledger was named: nothing but this sheet remembers what was spent \
-                   before.\n\n"
-                .into(),
-        );
+        return Ok("## Budget\n\nNo ledger was named: nothing but this sheet remembers what was \
+                   spent before.\n\n"
+            .into());
     };
-    let when = if before { "before the run" } else { "now, the run included" };
+    let columns = match before {
+        true => "spent before the run | spent after it",
+        false => "spent, the run included | left for one more run",
+    };
     let mut text = format!(
-        "## Budget\n\n| store | promised for life | spent {when} | left for one more run |\n|---|---|---|---|\n"
+        "## Budget\n\n| store | promised to everyone in it, for life | {columns} |\n|---|---|---|---|\n"
     );
+    let promise = promise(asked);
     for path in book_paths(path)? {
         let look = look(&path)?;
-        let (spent, left) = look.balance().map_or((0.0, 0.0), |balance| {
-            (balance.epsilon_taken(), balance.gaussian_epsilon_left())
-        });
+        let balance = look.balance();
+        let spent = balance.map_or(0.0, |balance| balance.epsilon_taken());
+        let other = match (before, balance, &promise) {
+            (true, Some(balance), Some(promise)) => balance.with(promise).map_or_else(
+                || "more than is left: the store will refuse".to_owned(),
+                |after| format!("epsilon {}", rounding::up(after.epsilon_taken(), 4)),
+            ),
+            (true, ..) => "-".to_owned(),
+            (false, balance, _) => {
+                let left = balance.map_or(0.0, |balance| balance.gaussian_epsilon_left());
+                format!("epsilon {}", rounding::down(left, 4))
+            }
+        };
         let policy = &look.charter.policy;
         text += &format!(
-            "| {} | epsilon {} at delta {:e} | epsilon {} | epsilon {} |\n",
+            "| {} | epsilon {} at delta {:e} | epsilon {} | {other} |\n",
             look.charter.store.0,
             policy.epsilon,
             policy.delta,
             rounding::up(spent, 4),
-            rounding::down(left, 4)
         );
     }
-    if let (Some(asked), true) = (asked, before) {
-        text += &format!(
-            "\nThe run asks for epsilon {asked}; epsilons of runs are not added, squares of mu are. A store \
-             that has less left refuses it before anything is read.\n"
-        );
+    text += "\nEpsilons of runs are not added: with Gaussian noise the squares of mu are, where mu is \
+             the signal about one person over the noise. A store that has less left refuses a run \
+             before anything is read.\n\n";
+    Ok(text)
+}
+
+/// What the stores noted of a run that has ended: one line per release.
+fn receipts(asked: &Value) -> String {
+    let Some(stores) = asked["ledger"]["stores"].as_array() else {
+        return String::new();
+    };
+    let mut text = "## Receipts\n\nOne line per release, as it stands in the store's book \
+                    (`steffle ledger verify BOOK --run DIRECTORY` compares them).\n\n\
+                    | store | line of the book | about | hash of what was sent |\n|---|---|---|---|\n"
+        .to_owned();
+    for store in stores {
+        for receipt in store["receipts"].as_array().into_iter().flatten() {
+            let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+            text += &format!(
+                "| {} | {} | {} | {} |\n",
+                word(&store["store"]),
+                receipt["sequence"],
+                word(&receipt["kind"]),
+                word(&receipt["reply"]),
+            );
+        }
     }
-    Ok(text + "\n")
+    text + "\n"
 }
 
 /// The same as a page: the few forms of Markdown that stand above.

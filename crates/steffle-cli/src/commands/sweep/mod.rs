@@ -3,6 +3,7 @@
 mod collected;
 mod grid;
 mod results;
+mod spent;
 mod table;
 mod work;
 
@@ -35,7 +36,13 @@ pub(crate) fn sweep(command: &SweepCommand, output: Output) -> Result<(), Failur
     }
     let directory = command.out.clone().unwrap_or_else(|| usual_directory(&runs));
     let print = |line: &Value| if output.json() { output.result(line, "") } else { Ok(()) };
+    if let Some(note) = spent::before(&runs) {
+        output.note(&note);
+    }
     let lines = run_all(&runs, threads, &directory, print)?;
+    if let Some(note) = spent::after(&runs, &lines) {
+        output.note(&note);
+    }
     let failed: Vec<&Value> = lines.iter().filter(|line| line.get("error").is_some()).collect();
     let trade_offs = TradeOffs::new(&runs, &lines, &command.at, command.violation.as_deref());
     trade_offs.write(&directory)?;

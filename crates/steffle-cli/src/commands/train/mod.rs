@@ -5,15 +5,14 @@ mod private;
 mod report;
 mod study;
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use clap::ArgMatches;
-use steffle_front::{Bootstrap, HeldOut, Library, Observer, Plan, Report, Stage, Study};
+use steffle_front::{Bootstrap, Library, Observer, Plan, Report, Stage};
 
 use self::plan::Preview;
-pub(crate) use self::report::TrainReport;
+pub(crate) use self::report::{TrainReport, WITHOUT_GROUPS};
 use self::study::study;
 use crate::args::TrainCommand;
 use crate::config::{Origins, TrainConfig};
@@ -35,6 +34,9 @@ pub(crate) fn train(
     let destination = if dry_run { None } else { Some(reserve()?) };
     let progress = Progress::start("Reading data");
     let study = study(&config, &origins, &Library::default())?;
+    if dry_run && ledger.is_some() {
+        private::announce(&study)?;
+    }
     let plan = config.method.plan(&study).map_err(|error| origins.explain(error))?;
     config.settle(&plan);
     let Some(destination) = destination else {
@@ -45,7 +47,7 @@ pub(crate) fn train(
     let paid = if let Some(path) = &ledger {
         Some((path.as_path(), private::open(path, &config, &study, output)?))
     } else {
-        private::warn(&plan.privacy().kind, output);
+        private::warn(plan.privacy(), output);
         None
     };
     let report = execute(&config, &plan, paid, destination, &progress)?;
@@ -112,17 +114,8 @@ fn unconstrained(
 ) -> Result<Report, Failure> {
     let unconstrained = model.unconstrained();
     let unconstrained = unconstrained.ok_or_else(|| Failure::bug("a trained model was loaded"))?;
-    Ok(unconstrained.judge_by(&test(plan.study()), bootstrap)?.report)
-}
-
-/// The rows to measure on; without groups where the stores' books pay, because what is computed from
-/// the classes of held-out rows would be a release of its own.
-fn test(study: &Study) -> Cow<'_, HeldOut> {
-    measured(study, study.test())
-}
-
-fn measured<'a>(study: &Study, held: &'a HeldOut) -> Cow<'a, HeldOut> {
-    if study.is_paid() { Cow::Owned(held.without_groups()) } else { Cow::Borrowed(held) }
+    let test = plan.measurable(plan.study().test());
+    Ok(unconstrained.judge_by(&test, bootstrap)?.report)
 }
 
 /// Training on the line of progress.

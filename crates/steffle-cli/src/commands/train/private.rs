@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use steffle_front::{Centralisation, Study};
+use steffle_front::{Centralisation, Privacy, Study};
 use steffle_ledger::{Books, book_paths, look};
 use steffle_privacy::ledger::{GrantId, Ledger, Receipt, hexadecimal};
 
@@ -101,6 +101,11 @@ pub(crate) fn open(
     Ok(run)
 }
 
+/// Says of a run that is only planned that books would pay for it; they are not opened.
+pub(crate) fn announce(study: &Study) -> Result<(), Failure> {
+    Ok(study.pay_from([0; 16], Vec::new())?)
+}
+
 /// What the books say of a run that has ended.
 pub(crate) fn report(path: &Path, run: &[u8; 16]) -> Result<LedgerReport, Failure> {
     let run = hexadecimal(run);
@@ -122,8 +127,8 @@ pub(crate) fn report(path: &Path, run: &[u8; 16]) -> Result<LedgerReport, Failur
 }
 
 /// Said before a run that nothing will remember.
-pub(crate) fn warn(kind: &str, output: Output) {
-    if kind == "private" {
+pub(crate) fn warn(privacy: &Privacy, output: Output) {
+    if privacy.is_private() {
         output.note(
             "--noise secure without --ledger: this run spends the privacy of real people, and nothing \
              but you will remember it; `steffle ledger init` begins a book",

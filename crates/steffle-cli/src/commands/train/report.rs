@@ -14,10 +14,10 @@ use crate::config::TrainConfig;
 use crate::failure::Failure;
 use crate::ui::{Output, Rows, left_out, number, percent, wrap};
 
-/// Said in place of what a run does not measure that its stores' books pay for.
-const WITHOUT_GROUPS: &str = "Rates and gaps by group are not measured in a run that a ledger pays for: a \
-                              number that is computed from the sensitive attribute of held-out rows is a \
-                              release of its own.";
+/// Said in place of what a private run does not measure.
+pub(crate) const WITHOUT_GROUPS: &str = "Rates and gaps by group are not measured in a private run: a number \
+                                         that is computed from the sensitive attribute of held-out rows is \
+                                         a release of its own.";
 
 /// The JSON of `train`. Its names are a contract for users' scripts.
 #[derive(Debug, Serialize)]
@@ -109,7 +109,7 @@ impl TrainReport {
         let schema = study.schema();
         let outcome = model.outcome().ok_or_else(|| Failure::bug("a trained model was loaded"))?;
         let measure = |held| {
-            let held = super::measured(study, held);
+            let held = plan.measurable(held);
             Ok::<_, Failure>(model.judge_by(&held, bootstrap)?.report)
         };
         Ok(Self {
@@ -160,9 +160,9 @@ impl TrainReport {
         text += "\n";
         text += &self.overall_text();
         text += "\n";
-        text += &match self.ledger {
-            Some(_) => wrap(WITHOUT_GROUPS),
-            None => self.groups_text() + &gaps_in_evidence(&self.test),
+        text += &match self.privacy.is_private() {
+            true => wrap(WITHOUT_GROUPS),
+            false => self.groups_text() + &gaps_in_evidence(&self.test),
         };
         if let Some(told) = &self.one_shot {
             text += "\n";
