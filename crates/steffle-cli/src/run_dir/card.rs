@@ -51,9 +51,10 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         gap = estimated_gap(report),
         test = report.test.records,
         overall = overall(report),
-        groups = match report.privacy.is_private() {
-            true => format!("{WITHOUT_GROUPS}\n"),
-            false => groups(&report.test, &report.baseline),
+        groups = if report.privacy.is_private() {
+            format!("{WITHOUT_GROUPS}\n")
+        } else {
+            groups(&report.test, &report.baseline)
         },
         guarded = guarded(goal, &schema.classes().join("`, `")),
     );

@@ -269,9 +269,10 @@ fn a_canary_is_never_seen() {
 fn everything(folder: &Path, seen: &mut dyn FnMut(&Path, Vec<u8>)) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => everything(&path, seen),
-            false => seen(&path, fs::read(&path).unwrap()),
+        if path.is_dir() {
+            everything(&path, seen);
+        } else {
+            seen(&path, fs::read(&path).unwrap());
         }
     }
 }
@@ -367,9 +368,9 @@ fn matches(shown: &[String], printed: &[String]) -> bool {
 /// Names of stores and hashes of noisy replies are never the same twice.
 fn masked(text: &str) -> Vec<String> {
     let random = |word: &str| word.len() >= 8 && word.bytes().all(|b| b.is_ascii_hexdigit());
-    let word = |word: &str| match random(word.trim_matches(['"', ',', ':'])) {
-        true => "RANDOM".to_owned(),
-        false => word.to_owned(),
+    let word = |word: &str| {
+        let random = random(word.trim_matches(['"', ',', ':']));
+        if random { "RANDOM".to_owned() } else { word.to_owned() }
     };
     let line =
         |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ").trim_end().to_owned();

@@ -113,9 +113,10 @@ impl Plan {
     /// anybody's class, because a number that is computed from the classes of held-out rows is a
     /// release of its own.
     pub fn measurable<'a>(&self, held: &'a HeldOut) -> Cow<'a, HeldOut> {
-        match self.privacy.is_private() {
-            true => Cow::Owned(held.without_groups()),
-            false => Cow::Borrowed(held),
+        if self.privacy.is_private() {
+            Cow::Owned(held.without_groups())
+        } else {
+            Cow::Borrowed(held)
         }
     }
 

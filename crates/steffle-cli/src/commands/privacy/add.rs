@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steffle_privacy::{Delta, Promise, together};
+use steffle_privacy::{Delta, Mu, Promise, together};
 
 use super::{metrics, promise, quantity, up};
 use crate::args::AddArgs;
@@ -25,7 +25,7 @@ pub(super) fn add(args: &AddArgs, output: Output) -> Result<(), Failure> {
     let mut entries: Vec<Value> = Vec::new();
     let mut table = Rows::new(&["run", "epsilon", "delta", "mu"]);
     for Run { name, promise, simulated } in &runs {
-        let mu = promise.mu()?.map(|mu| mu.value());
+        let mu = promise.mu()?.map(Mu::value);
         let (epsilon, delta) = (promise.epsilon.value(), promise.delta.map_or(0.0, Delta::value));
         entries.push(json!({
             "run": name, "epsilon": epsilon, "delta": delta, "mu": mu, "simulation": simulated

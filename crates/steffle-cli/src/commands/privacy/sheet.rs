@@ -108,9 +108,10 @@ fn budget(ledger: Option<&Path>, asked: &Value, before: bool) -> Result<String, 
                    spent before.\n\n"
             .into());
     };
-    let columns = match before {
-        true => "spent before the run | spent after it",
-        false => "spent, the run included | left for one more run",
+    let columns = if before {
+        "spent before the run | spent after it"
+    } else {
+        "spent, the run included | left for one more run"
     };
     let mut text = format!(
         "## Budget\n\n| store | promised to everyone in it, for life | {columns} |\n|---|---|---|---|\n"

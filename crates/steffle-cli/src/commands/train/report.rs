@@ -160,9 +160,10 @@ impl TrainReport {
         text += "\n";
         text += &self.overall_text();
         text += "\n";
-        text += &match self.privacy.is_private() {
-            true => wrap(WITHOUT_GROUPS),
-            false => self.groups_text() + &gaps_in_evidence(&self.test),
+        text += &if self.privacy.is_private() {
+            wrap(WITHOUT_GROUPS)
+        } else {
+            self.groups_text() + &gaps_in_evidence(&self.test)
         };
         if let Some(told) = &self.one_shot {
             text += "\n";
