@@ -3,7 +3,8 @@
 //! A file with a line per commit: a hash of the rest of the line, then the number and the hash of the
 //! line that committed it. It is synced after the book and before the reply is sent, so it is never
 //! ahead of a book that is whole, and a book that it is ahead of is an older one. A last line that is
-//! not whole is a torn write, as in the book: nothing was sent after it.
+//! not whole is a torn write, as in the book: nothing was sent after it. Whatever is read on start is
+//! synced before another line follows, so that a crash never tears more than the last one.
 
 use std::io;
 

@@ -113,8 +113,10 @@ pub fn reopen<S: Storage>(
         let whole;
         (seen, whole) = head::compare(&bytes, &reading, [place, &path.display().to_string()])?;
         if whole < bytes.len() as u64 {
-            head.cut(whole).and_then(|()| head.sync()).map_err(io)?;
+            head.cut(whole).map_err(io)?;
         }
+        // As in the book below: else a crash could tear two lines at once, which looks like damage.
+        head.sync().map_err(io)?;
     }
     // A line may have been read that was never synced: it is, before anybody acts on it.
     if reading.torn > 0 {

@@ -154,7 +154,7 @@ fn receipts(asked: &Value) -> String {
     };
     let mut text = "## Receipts\n\nOne line per release, as it stands in the store's book \
                     (`steffle ledger verify BOOK --run DIRECTORY` compares them).\n\n\
-                    | store | line of the book | about | hash of what was sent |\n|---|---|---|---|\n"
+                    | store | release of its life | about | hash of what was sent |\n|---|---|---|---|\n"
         .to_owned();
     for store in stores {
         for receipt in store["receipts"].as_array().into_iter().flatten() {
@@ -173,7 +173,10 @@ fn receipts(asked: &Value) -> String {
 
 /// The same as a page: the few forms of Markdown that stand above.
 fn html(markdown: &str) -> String {
-    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let escape = |text: &str| {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        pairs(&pairs(&text, '*', "em"), '`', "code")
+    };
     let mut body = String::new();
     let mut table = false;
     for line in markdown.lines() {
@@ -206,9 +209,25 @@ fn html(markdown: &str) -> String {
         body += "</table>\n";
     }
     format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Sign-off sheet</title><style>\
-         body{{font:15px/1.45 system-ui,sans-serif;max-width:50rem;margin:1.5rem auto;padding:0 1rem}}\
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>Sign-off sheet</title><style>\
+         body{{font:15px/1.45 system-ui,sans-serif;max-width:50rem;margin:1.5rem auto;padding:0 1rem;\
+         overflow-wrap:anywhere}}\
+         @media print{{body{{font-size:10px;margin:0 auto}}p,li,h1,h2{{margin:.3em 0}}}}\
          table{{border-collapse:collapse;width:100%}}td{{border:1px solid #ccc;padding:.25rem .5rem}}\
          </style>\n{body}</html>\n"
     )
+}
+
+/// What stands between two marks becomes an element.
+fn pairs(text: &str, mark: char, element: &str) -> String {
+    let mut parts = text.split(mark);
+    let mut html = parts.next().unwrap_or_default().to_owned();
+    while let Some(inside) = parts.next() {
+        html += &match parts.next() {
+            Some(after) => format!("<{element}>{inside}</{element}>{after}"),
+            None => format!("{mark}{inside}"),
+        };
+    }
+    html
 }
