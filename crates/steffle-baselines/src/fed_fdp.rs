@@ -59,6 +59,8 @@ const FIRST_BOUND: f64 = 2.5;
 const SMALLEST_BOUND: f64 = 1e-3;
 
 /// Settings of FedFDP.
+///
+/// A published method that balances losses of silos and protects whole records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FedFdp {
     /// The weight of equal losses.

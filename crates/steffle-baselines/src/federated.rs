@@ -7,6 +7,8 @@ use steffle_model::record::Records;
 use steffle_privacy::PrivacyError;
 
 /// What a federated baseline returns.
+///
+/// A model, and what its training told on the way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Federated {
     /// The parameters after the last round.
@@ -28,6 +30,8 @@ pub struct FederatedRound {
 }
 
 /// Why a federated baseline did not train.
+///
+/// A silo failed, or the parameters are not finite any more.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum FederatedError {

@@ -11,6 +11,9 @@ use steffle_privacy::ledger::{Policy, hexadecimal};
 pub(crate) const FORMAT: u32 = 1;
 
 /// What a book begins with, for its life.
+///
+/// The store's name, its policy and where its second head is: the first line, which nothing
+/// changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Charter {
@@ -25,6 +28,8 @@ pub struct Charter {
 }
 
 /// 128 random bits in hexadecimal digits.
+///
+/// It names a store for its life, so that another book in its place is noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StoreId(pub String);

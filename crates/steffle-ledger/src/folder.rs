@@ -15,6 +15,8 @@ use crate::shelf::Clock;
 const MOST_SILOS: usize = 1 << 20;
 
 /// The books of all silos of a run.
+///
+/// Opened together, in the order of the silos, and locked until they are dropped.
 #[derive(Debug)]
 pub struct Books(Vec<FileLedger>);
 

@@ -29,6 +29,8 @@ pub struct Look {
 }
 
 /// What one run asked for and took.
+///
+/// As `ledger show` prints it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Spending {
     /// Its name.
@@ -64,6 +66,8 @@ pub struct Spending {
 }
 
 /// One line of a book, in a few words.
+///
+/// For people who read an export.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
     /// Its number.

@@ -24,6 +24,8 @@ pub trait Storage: Send + Sync {
 }
 
 /// A file of the operating system.
+///
+/// Every sync reaches the device, or is an error.
 #[derive(Debug)]
 pub struct Disk(Mutex<File>);
 

@@ -11,6 +11,9 @@ pub const BLOCK: usize = 4096;
 const WAVE: usize = 64;
 
 /// Sums that can be added up.
+///
+/// Blocks of rows are summed side by side and added in a fixed order, so that threads change no
+/// bit.
 pub trait Merge: Send {
     /// Adds `other`.
     fn merge(&mut self, other: &Self);

@@ -45,6 +45,8 @@ impl Promise {
 }
 
 /// What runs cost together.
+///
+/// For one person who was in all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Together {
     /// Of the Gaussian ones, if there are any.

@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 pub const MOST: u64 = 4 << 30;
 
 /// Why there is no next frame.
+///
+/// The stream ended, failed, or announces more than is allowed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {

@@ -11,6 +11,8 @@ use steffle_wire::{Answer, Letter, Lost, NodeId, Reader, Transport, decode};
 use crate::frame;
 
 /// How long to wait, and for how much.
+///
+/// A node that takes longer, or sends more, is given up by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// For a reply.
@@ -29,6 +31,9 @@ impl Default for Patience {
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Child processes, in the order of the roster.
+///
+/// A `Transport` whose nodes are programs on this machine, reached by frames on their standard
+/// input and output.
 pub struct Processes {
     children: Vec<Party>,
     patience: Patience,

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Everything one command produced.
+///
+/// Pages and figures are made from it alone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Study {
     /// Heading of the report.
@@ -26,6 +28,8 @@ pub struct Study {
 }
 
 /// One pair of axes with its curves.
+///
+/// A figure has one or several side by side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
     /// File name and anchor: lower-case letters, digits, `-` and `.`, as in `figure-3-epsilon-1-h-0`.
@@ -81,6 +85,8 @@ pub enum Kind {
 }
 
 /// One method at one budget.
+///
+/// Its points are joined in their order, one per weight of fairness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// The method as typed: `one-shot`.
@@ -131,6 +137,8 @@ pub struct Privacy {
 }
 
 /// A mean over seeds.
+///
+/// With the spread of the seeds around it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Point {
     /// Mean.

@@ -62,6 +62,8 @@ pub struct Agreement {
 }
 
 /// Why a run failed.
+///
+/// It names the silo where there is one to name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FederationError {
@@ -108,6 +110,8 @@ pub enum FederationError {
 }
 
 /// A run over nodes that a transport reaches.
+///
+/// Its methods are the questions a server may ask; each is one trip to the nodes and back.
 pub struct Federation<T> {
     trips: Trips<T>,
     agreement: Agreement,

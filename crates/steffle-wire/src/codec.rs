@@ -1,6 +1,8 @@
 //! Little-endian bytes, lengths before contents, every read checked.
 
 /// Why bytes were refused.
+///
+/// A message is refused as a whole: nothing of it is used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecError {
@@ -49,6 +51,8 @@ pub enum CodecError {
 }
 
 /// A value that can be put into a message.
+///
+/// Every type has one form in bytes, the same on every machine.
 pub trait Encode {
     /// Appends the value.
     fn encode(&self, writer: &mut Writer);
@@ -60,12 +64,16 @@ pub trait Encode {
 }
 
 /// A value that can be read from a message.
+///
+/// Reading checks everything that can be checked without the data: lengths, ranges, finiteness.
 pub trait Decode: Sized {
     /// Reads the value; refuses what [`Encode`] could not have written.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError>;
 }
 
 /// Bytes being written.
+///
+/// Numbers are little-endian; lists begin with their length.
 #[derive(Debug, Default)]
 pub struct Writer(Vec<u8>);
 
@@ -158,6 +166,8 @@ impl Writer {
 }
 
 /// Bytes being read.
+///
+/// It never reads past the end, and never makes room for more than the bytes could hold.
 #[derive(Debug)]
 pub struct Reader<'a>(&'a [u8]);
 

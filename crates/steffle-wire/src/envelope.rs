@@ -12,6 +12,8 @@ pub const VERSION: u16 = 3;
 const MAGIC: [u8; 4] = *b"STFL";
 
 /// Which run a message belongs to.
+///
+/// A node that has joined one run refuses messages of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(pub [u8; 16]);
 
@@ -99,6 +101,8 @@ impl Kind {
 }
 
 /// What a message is to its kind.
+///
+/// A request, its reply, a refusal, or a letter from one site to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Part {
@@ -113,6 +117,9 @@ pub enum Part {
 }
 
 /// What stands on every message.
+///
+/// Run, sender, addressee, kind, number and round: a message that is late, repeated or for
+/// somebody else is told by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// The run.

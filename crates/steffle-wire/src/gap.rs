@@ -15,6 +15,8 @@ pub struct Gap {
 }
 
 /// What a silo's part of the release tells.
+///
+/// From all silos' parts the server estimates a model's gap and how sure that is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GapSums {
     /// Per model and cell.

@@ -10,6 +10,9 @@ use steffle_model::scores::{Candidates, NO_CELL, Who};
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 
 /// Candidates of a batch, written down.
+///
+/// A records division writes it for holders of attributes elsewhere, who price and sum it without
+/// knowing the features otherwise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handover {
     ids: Vec<u64>,

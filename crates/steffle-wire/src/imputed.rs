@@ -33,6 +33,8 @@ pub struct ImputedSums {
 }
 
 /// The imputed class table of one cell.
+///
+/// Classes stand for the released ones, so that it costs nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ImputedCell {
     /// Records in the cell.

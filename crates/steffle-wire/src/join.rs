@@ -9,6 +9,8 @@ use super::envelope::Kind;
 use super::request::{Ask, Done};
 
 /// What a node holds.
+///
+/// Features and labels, sensitive attributes, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
@@ -32,6 +34,8 @@ impl Role {
 pub struct Describe;
 
 /// Who a node is.
+///
+/// How many records it has and a summary of its columns; nothing of it is computed from `s`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
     /// What it holds.

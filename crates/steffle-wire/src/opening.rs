@@ -32,10 +32,14 @@ pub struct Opening {
 }
 
 /// Ends a run.
+///
+/// The store gives back what the run never reserved, and hands out its receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Close;
 
 /// What a store says of a run that ended.
+///
+/// Its receipts, from which the server makes the run's statement about privacy.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Closed {
     /// What it released.

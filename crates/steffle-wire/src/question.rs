@@ -50,6 +50,8 @@ pub enum Form {
 }
 
 /// Which records a round is about.
+///
+/// All of them, a batch that the silo draws, or a public block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batch {
     /// All of them.
@@ -62,6 +64,9 @@ pub enum Batch {
 }
 
 /// One round's question.
+///
+/// Parameters theta and, per cell, a dual matrix: everything the server may choose. A store
+/// prices whatever it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The model parameters.

@@ -10,6 +10,8 @@ use super::pooled::{Agreed, PooledSums};
 use super::request::{Ask, Done};
 
 /// Asks for the one release of a run.
+///
+/// After it the server can train for any lambda without asking about `s` again.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Release {
     /// The class of every record: randomised at an epsilon, or as it is where nothing is claimed.
@@ -25,6 +27,8 @@ pub enum Release {
 }
 
 /// Asks a silo for its part of a pooled sum.
+///
+/// Silos that pool are decoded together, as if their rows were one table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pool {
     /// Records and Gram matrix.

@@ -4,6 +4,8 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 
 /// A request that a server may send.
+///
+/// Each kind of request has one type of reply, which is known when it is sent.
 pub trait Ask: Encode + Decode {
     /// Its kind.
     const KIND: Kind;

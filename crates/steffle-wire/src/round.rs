@@ -15,6 +15,9 @@ pub struct Loss {
 }
 
 /// Asks the question of a round.
+///
+/// Records divisions answer with exact sums of x and y, attributes divisions with noisy sums
+/// about `s`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
     /// The question.

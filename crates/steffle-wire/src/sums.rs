@@ -3,6 +3,8 @@
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 
 /// What does not involve `s`: exact.
+///
+/// Loss, gradients and counts of one silo's batch, computed from x and y alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublicSums {
     /// Records the silo has.
@@ -18,6 +20,8 @@ pub struct PublicSums {
 }
 
 /// The public sums of one cell.
+///
+/// A cell is a part of the records within which groups are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellSums {
     /// Records of the batch in the cell.
@@ -30,6 +34,8 @@ pub struct CellSums {
 }
 
 /// What involves `s`, after the noise.
+///
+/// Noisy integers on a grid, as one store released them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrivateSums {
     /// Per cell, `[class][column]`: the class sums of the scores, centred,

@@ -26,6 +26,8 @@ pub enum Terms {
 }
 
 /// What a full round may cost, in mu^2.
+///
+/// A round has two messages, the table of classes and the sums for theta, which divide it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
     /// mu_t^2 of a round with both messages.

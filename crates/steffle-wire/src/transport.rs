@@ -22,6 +22,8 @@ pub struct Letter {
 }
 
 /// Why no reply came.
+///
+/// The run ends with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{node} cannot be reached: {why}")]
 pub struct Lost {

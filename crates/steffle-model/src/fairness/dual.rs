@@ -3,6 +3,8 @@
 use super::ClassWeights;
 
 /// W of one cell, `[class][label]`.
+///
+/// The server's adversary: how much it bets that a prediction gives a class away.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dual {
     labels: usize,
@@ -58,6 +60,8 @@ impl Dual {
 }
 
 /// The set W is kept in.
+///
+/// The paper's ball, or a box that always contains the maximiser.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DualSet {
     /// The paper's: a Frobenius ball around 0 of diameter D, radius D / 2.

@@ -19,6 +19,8 @@ pub struct NotPositive {
 }
 
 /// `L` with `L L' = M`, lower triangular.
+///
+/// Solves systems with `M` and whitens by it.
 #[derive(Debug, Clone)]
 pub struct Cholesky {
     size: usize,

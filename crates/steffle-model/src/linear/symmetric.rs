@@ -5,6 +5,8 @@ use rayon::prelude::*;
 use super::dots::dot;
 
 /// A symmetric matrix in row-major order.
+///
+/// Gram matrices and curvatures are such.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Symmetric {
     size: usize,

@@ -1,6 +1,8 @@
 //! Area under the ROC curve, with its standard error.
 
 /// An area under the ROC curve.
+///
+/// The chance that a record with the favourable label is ranked above one without.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Auc {
     /// P(score of a positive > score of a negative) + P(equal)/2.

@@ -44,6 +44,8 @@ pub struct Report {
 }
 
 /// Metrics of one group.
+///
+/// Only for rows whose groups may be looked at: its numbers are exact.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupReport {
     /// Name of the group.
@@ -68,6 +70,8 @@ pub struct GroupReport {
 }
 
 /// How often a group is given a label.
+///
+/// Among all of the group, among those who have the label, and among those who have another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabelRates {
     /// Name of the label.
@@ -91,6 +95,8 @@ pub struct LeftOut {
 }
 
 /// 95 % intervals of the overall metrics.
+///
+/// By resampling the rows, they say what chance in the choice of rows can do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Intervals {
     /// What they aim to cover.

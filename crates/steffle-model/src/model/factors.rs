@@ -204,6 +204,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// A sum of pullbacks, layer by layer.
+///
+/// Linear models have one layer; networks have one per matrix.
 #[derive(Debug, Clone)]
 pub struct Gradient {
     /// In the order of theta, but with a slot behind the first layer where absent levels go and

@@ -5,6 +5,8 @@ use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// Logistic regression on encoded rows.
+///
+/// One column of parameters, for two labels.
 #[derive(Debug, Clone)]
 pub struct Logistic {
     layout: Layout,

@@ -5,6 +5,8 @@ use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// Softmax regression on encoded rows.
+///
+/// A column of parameters per label, for any number of labels.
 #[derive(Debug, Clone)]
 pub struct Softmax {
     layout: Layout,

@@ -15,6 +15,8 @@ pub struct ScoreTable {
 }
 
 /// How large scores can be.
+///
+/// The price of a question rests on them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreBounds {
     /// No score is larger: a power of two.

@@ -20,6 +20,8 @@ computes from it later weakens the promise. The budget is for the life of the st
 setting, seed, repeated question with new noise and private metric adds to it.";
 
 /// One promise, in numbers people understand.
+///
+/// How far odds, guesses and tests about one person can move, for people without statistics.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     /// The promise.
@@ -41,6 +43,9 @@ pub struct Explanation {
 }
 
 /// A suspicion, before and after.
+///
+/// How sure somebody was of one person's attribute, and how sure everything that was sent can
+/// make them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Belief {
     /// The probability someone gave the truth before.

@@ -40,6 +40,8 @@ pub struct Book {
 }
 
 /// What one run was granted.
+///
+/// It holds the run's offer, the share it took from the store's pots, and what of it was used.
 #[derive(Debug)]
 pub struct Grant {
     offer: CheckedOffer,

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 
 /// Where noise comes from.
+///
+/// A simulation's noise can be repeated and protects nobody; secure noise comes from the
+/// operating system and is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseKind {
@@ -49,6 +52,8 @@ pub enum Cost {
 }
 
 /// Whom a Gaussian cost is charged to.
+///
+/// All people of a run, one block of them, or each by what it really cost them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Charge {
@@ -66,6 +71,8 @@ pub enum Charge {
 }
 
 /// What kind of message is released.
+///
+/// Sums of a round, features of a one-shot release, or randomised classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -78,6 +85,8 @@ pub enum Kind {
 }
 
 /// What is to be paid for before `s` is read.
+///
+/// The ledger checks it against the budget and writes it down; only then may the store go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -126,6 +135,8 @@ pub struct Receipt {
 }
 
 /// Names a grant of one store.
+///
+/// A store numbers the runs that it accepted, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GrantId(pub u64);

@@ -55,6 +55,8 @@ pub struct Offer {
 }
 
 /// How a promise is kept.
+///
+/// It decides how costs add up: squares of mu, sampled plans as a whole, or plain epsilons.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -81,6 +83,9 @@ pub enum Accounts {
 }
 
 /// What an offer takes from a store.
+///
+/// It is taken in full when the offer is accepted, and only Gaussian shares give back what was
+/// never reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Share {

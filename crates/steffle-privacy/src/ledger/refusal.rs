@@ -118,6 +118,8 @@ pub enum Refusal {
 }
 
 /// What a cost is paid from.
+///
+/// A store's budget is split into them for life, and none lends to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pot {

@@ -8,6 +8,8 @@ use super::offer::{CheckedOffer, Share};
 use crate::rounding::sum_up;
 
 /// How far a statement goes.
+///
+/// Nothing is promised, it would hold with secret noise, or it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatementKind {

@@ -38,10 +38,14 @@ pub trait Sampler: Copy + Into<Sampling> {
 }
 
 /// Every record, every round.
+///
+/// Nothing is drawn, so nothing about who took part has to stay secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FullBatch;
 
 /// Every record by its own coin.
+///
+/// Who took part stays secret, which makes a round cheaper than one on all records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Poisson(pub SampleRate);
 

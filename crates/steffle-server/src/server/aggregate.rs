@@ -27,6 +27,8 @@ pub struct Aggregate {
 }
 
 /// The sums of one cell.
+///
+/// Over all silos that sent any.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AggregateCell {
     /// Records in the cell, n_c.

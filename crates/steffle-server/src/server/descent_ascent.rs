@@ -8,6 +8,8 @@ use steffle_wire::{Batch, Question};
 use super::{Aggregate, Problem, Steps};
 
 /// Step sizes.
+///
+/// Of the parameters and of the dual matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
     /// eta_theta at the start.
@@ -20,6 +22,8 @@ pub struct Rates {
 }
 
 /// Algorithm 2's server for one problem.
+///
+/// It descends in theta and ascends in the dual by the silos' sums.
 pub struct DescentAscent<P> {
     problem: P,
     theta: Vec<f64>,

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use steffle_model::randomness::{Purpose, stream};
 
 /// Which iterate of 1..T training returns.
+///
+/// The last one, the mean, or one drawn at random as the theorem has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Output {

@@ -32,6 +32,8 @@ const LEAST_BEND: f64 = 1e-2;
 const LEAST_GAIN: (f64, f64) = (0.02, 0.2);
 
 /// The improved server of SteFFLe.
+///
+/// It takes curvature from public gradients and lets steps shrink where noise is all there is.
 #[derive(Debug, Clone)]
 pub struct Improved {
     objective: SteffleObjective,

@@ -14,6 +14,8 @@ pub trait Holding: Send {
 }
 
 /// Encoded records, sealed attributes, or both.
+///
+/// What a node works with once it has joined a run.
 #[derive(Default)]
 pub struct Taken {
     /// Features and labels.
@@ -23,6 +25,8 @@ pub struct Taken {
 }
 
 /// Data that were encoded before, for one run.
+///
+/// Holdings of files read and encode when the run's schema is known.
 pub struct Encoded(Option<Taken>, Described);
 
 impl Encoded {
