@@ -29,7 +29,7 @@
 //! If it is, it moves the first sum by `c_j |g_j| <= C` and, whatever the first answer was, the
 //! second by at most C_i, which is known from the round before. With noise sigma C and sigma_l C_i
 //! the pair is dominated by a Gaussian shift of `1/z`, `z^-2 = sigma^-2 + sigma_l^-2`, and mixing with
-//! "not drawn" keeps the order. So a round is the event that `Plan` accounts, and it admits only
+//! "not drawn" keeps the order. So a round is the event that `SampledRounds` accounts, and it admits only
 //! batches of its own sampler, as many as were planned. Averages are post-processing.
 
 use std::ops::ControlFlow;
@@ -39,8 +39,8 @@ use steffle_model::model::{Classifier, Point};
 use steffle_model::randomness::{Purpose, stream};
 use steffle_model::record::Records;
 use steffle_privacy::{
-    Accountant, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Plan, Poisson, PrivacyError,
-    Reading, Rounds, SampleRate, Sampler, Sampling, calibrate,
+    Accountant, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Poisson, PrivacyError, Reading,
+    Rounds, SampleRate, SampledRounds, Sampler, Sampling, calibrate,
 };
 use steffle_site::noise::{NoiseSource, SimulatedNoise};
 
@@ -160,8 +160,8 @@ pub fn fed_fdp(
     check_silos(model, silos)?;
     check_settings(lambda, rounds, &[("the clipping threshold C", clip), ("the step size", step)])?;
     let count = Rounds::try_from(u64::from(rounds))?;
-    let plan = Plan::new(Poisson(rate), Neighbours::AddRemove, noise.joint()?, count)?;
-    let mut nodes: Vec<(Silo<'_>, Plan<Poisson>)> =
+    let plan = SampledRounds::new(Poisson(rate), Neighbours::AddRemove, noise.joint()?, count)?;
+    let mut nodes: Vec<(Silo<'_>, SampledRounds<Poisson>)> =
         silos.iter().map(|&records| (Silo::new(model, records), plan.clone())).collect();
     let mut sent = Reply { theta: start, loss: 0.0 };
     let mut traces = Vec::with_capacity(rounds as usize);

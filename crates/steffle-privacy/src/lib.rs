@@ -7,7 +7,7 @@
 //! ([`NoiseMultiplier`]: sigma over the full replacement distance), how many rounds. An [`Accountant`]
 //! reads events and says what they cost; accountants may disagree, and each states in its [`Reading`]
 //! whether its number is an upper bound and how far above the exact value it can be. [`calibrate`]
-//! turns a target into noise. A [`Plan`] ties the sampler that is run to the event that is accounted.
+//! turns a target into noise. [`SampledRounds`] ties the sampler that is run to the event that is accounted.
 //! A [`Ledger`] is the budget book of one store: what runs were promised, what they have paid, what is
 //! refused.
 //! [`together()`] says what several runs cost, and [`explain`] says in words and pictures what an epsilon means, and [`paper`] what the noise of the
@@ -57,5 +57,5 @@ pub use ledger::{
     Offer, Policy, Receipt, Refusal, Share, Statement, StatementKind, Ticket,
 };
 pub use quantity::{Delta, Epsilon, GroupFraction, Mu, NoiseMultiplier, Rounds, SampleRate};
-pub use sampling::{Batch, FullBatch, Plan, Poisson, Sampler};
+pub use sampling::{Batch, FullBatch, Poisson, SampledRounds, Sampler};
 pub use together::{Promise, Together, together};

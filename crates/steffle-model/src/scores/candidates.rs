@@ -4,7 +4,7 @@ use crate::model::Factor;
 
 /// Who the records of a chunk are.
 ///
-/// Their places in the silo, and the units that they belong to.
+/// By their places where both divisions are under one roof, by record ids elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub enum Who<'a> {
     /// Positions in the store: both divisions of one silo keep their records in the same order.

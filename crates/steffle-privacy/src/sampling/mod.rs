@@ -1,6 +1,6 @@
 //! The samplers that are run, and the plan that ties each batch to what is accounted for it.
 //!
-//! Elsewhere, Poisson sampling is accounted and shuffled epochs are run. Here a [`Plan`] owns the
+//! Elsewhere, Poisson sampling is accounted and shuffled epochs are run. Here a [`SampledRounds`] owns the
 //! sampler, its event is derived from it, and it admits only batches which that sampler drew: a
 //! batch of another sampler does not compile,
 //!
@@ -8,7 +8,7 @@
 //! # use steffle_privacy::*;
 //! # let mut coin = || 0_u64;
 //! # let (z, q, rounds) = (2.0.try_into()?, 0.1.try_into()?, 10.try_into()?);
-//! let mut plan = Plan::new(Poisson(q), Neighbours::ReplaceCentred, z, rounds)?;
+//! let mut plan = SampledRounds::new(Poisson(q), Neighbours::ReplaceCentred, z, rounds)?;
 //! let batch = FixedBatch::new(10, 100)?.draw(100, &mut coin)?;
 //! plan.admit(&batch)?; // expected `Batch<Poisson>`, found `Batch<FixedBatch>`
 //! # Ok::<(), PrivacyError>(())
@@ -20,7 +20,7 @@
 //! # use steffle_privacy::*;
 //! # let mut coin = || 0_u64;
 //! # let (z, q, other, rounds) = (2.0.try_into()?, 0.1.try_into()?, 0.2.try_into()?, 10.try_into()?);
-//! let mut plan = Plan::new(Poisson(q), Neighbours::ReplaceCentred, z, rounds)?;
+//! let mut plan = SampledRounds::new(Poisson(q), Neighbours::ReplaceCentred, z, rounds)?;
 //! assert!(plan.admit(&Poisson(other).draw(100, &mut coin)?).is_err());
 //! assert!(plan.admit(&Poisson(q).draw(100, &mut coin)?).is_ok());
 //! # Ok::<(), PrivacyError>(())
@@ -58,7 +58,7 @@ pub struct Batch<S> {
 
 /// A number of rounds at one noise multiplier by one sampler: what is run and what is accounted.
 #[derive(Debug, Clone)]
-pub struct Plan<S> {
+pub struct SampledRounds<S> {
     sampler: S,
     event: Event,
     run: u64,
@@ -71,7 +71,7 @@ impl<S> Batch<S> {
     }
 }
 
-impl<S: Sampler> Plan<S> {
+impl<S: Sampler> SampledRounds<S> {
     /// Refuses combinations that no accountant covers.
     pub fn new(
         sampler: S,

@@ -46,7 +46,7 @@ fn plans_refuse_other_batches_and_more_rounds() {
     let mut coin = coin(3);
     let z = NoiseMultiplier::try_from(2.0).unwrap();
     let rounds = Rounds::try_from(2).unwrap();
-    let mut plan = Plan::new(Poisson(rate(0.5)), Neighbours::Replace, z, rounds).unwrap();
+    let mut plan = SampledRounds::new(Poisson(rate(0.5)), Neighbours::Replace, z, rounds).unwrap();
     let other = Poisson(rate(0.4)).draw(9, &mut coin).unwrap();
     assert_eq!(plan.admit(&other).unwrap_err().code(), "steffle::privacy::other_sampler");
     for _ in 0..2 {
@@ -56,5 +56,5 @@ fn plans_refuse_other_batches_and_more_rounds() {
     assert_eq!(plan.admit(&batch), Err(PrivacyError::RoundsUsedUp { planned: 2 }));
     assert_eq!(plan.event().sampling, Sampling::Poisson(rate(0.5)));
     let fixed = FixedBatch::new(2, 9).unwrap();
-    assert!(Plan::new(fixed, Neighbours::AddRemove, z, rounds).is_err());
+    assert!(SampledRounds::new(fixed, Neighbours::AddRemove, z, rounds).is_err());
 }
