@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::dataset::Dataset;
-use crate::recipe::Recipe;
-use crate::schema::{MISSING_NAME, PRODUCT, Summary, favourable};
-use crate::table::{Column, Table, level_order};
+use crate::recipe::{Missing, Recipe};
+use crate::schema::{MISSING_NAME, PRODUCT, Summary, favourable, guessed};
+use crate::table::{Column, Table, date_of, level_order};
 
 /// A description of a table, and of its meaning where that is known.
 ///
@@ -24,6 +24,10 @@ pub struct Description {
     pub reading: Vec<String>,
     /// Columns in the order of the file.
     pub columns: Vec<ColumnDescription>,
+    /// What should be decided or looked at before training, one sentence each, with the flag that
+    /// decides it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
     /// What the recipe makes of them, if there is one.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub meaning: Option<Meaning>,
@@ -34,16 +38,19 @@ pub struct Description {
 pub struct ColumnDescription {
     /// Its name.
     pub name: String,
-    /// `number` or `text`, as read.
+    /// `number`, `date` or `text`, as read.
     pub kind: &'static str,
     /// Rows without a value.
     pub missing: usize,
     /// Different values, of a column of text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<usize>,
-    /// Smallest and largest value, of a column of numbers.
+    /// Smallest and largest value, of a column of numbers; of dates as days from 1970-01-01.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
+    /// First and last day, of a column of dates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days: Option<[String; 2]>,
 }
 
 /// A data set as training would see it.
@@ -58,6 +65,9 @@ pub struct Meaning {
     /// Columns of names and ids that are no features, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Columns whose rare levels became one, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pooled: Vec<String>,
     /// Features after encoding.
     pub features: usize,
     /// The label column.
@@ -109,16 +119,21 @@ pub struct Group {
 /// ```
 pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Description, Error> {
     let (name, rows) = (name.to_owned(), table.rows());
-    let columns = table.names().iter().zip(table.columns()).map(describe_column).collect();
+    let columns = table.names().iter().zip(table.columns());
+    let columns = columns.map(|(name, column)| describe_column(name, column, &table)).collect();
     let reading = table.reading().sentences();
-    let meaning = match recipe {
-        Some(recipe) => Some(describe_meaning(&Dataset::of_table(table, recipe.clone())?)?),
-        None => None,
+    let Some(recipe) = recipe else {
+        let questions = codes(&table, |_| true);
+        return Ok(Description { name, rows, reading, columns, questions, meaning: None });
     };
-    Ok(Description { name, rows, reading, columns, meaning })
+    let data = Dataset::of_table(table, recipe.clone())?;
+    let meaning = describe_meaning(&data)?;
+    let questions = questions(&data, &meaning);
+    Ok(Description { name, rows, reading, columns, questions, meaning: Some(meaning) })
 }
 
-fn describe_column((name, column): (&String, &Column)) -> ColumnDescription {
+fn describe_column(name: &str, column: &Column, table: &Table) -> ColumnDescription {
+    let is_date = table.reading().dates().iter().any(|(own, _)| own == name);
     let (kind, levels, range) = match column {
         Column::Text(text) => ("text", Some(text.levels.len()), None),
         Column::Numbers(numbers) => {
@@ -127,10 +142,71 @@ fn describe_column((name, column): (&String, &Column)) -> ColumnDescription {
                 let [low, high] = bounds.unwrap_or([number; 2]);
                 Some([low.min(number), high.max(number)])
             });
-            ("number", None, bounds)
+            (if is_date { "date" } else { "number" }, None, bounds)
         }
     };
-    ColumnDescription { name: name.clone(), kind, missing: column.missing(), levels, range }
+    let days = range.filter(|_| is_date).map(|range| range.map(date_of));
+    ColumnDescription {
+        name: name.to_owned(),
+        kind,
+        missing: column.missing(),
+        levels,
+        range,
+        days,
+    }
+}
+
+/// What people should decide, or look at, before they train.
+fn questions(data: &Dataset, meaning: &Meaning) -> Vec<String> {
+    let recipe = data.recipe();
+    let labels: Vec<String> = meaning.labels.iter().map(|label| label.name.clone()).collect();
+    let mut questions: Vec<String> = guessed(recipe, &labels).into_iter().collect();
+    let feature = |name: &str| data.numeric().any(|(own, _)| own == name);
+    if !recipe.published {
+        questions.extend(codes(data.table(), feature));
+    }
+    if recipe.missing == Missing::Drop && 10 * meaning.dropped > data.table().rows() {
+        questions.push(format!(
+            "{} of {} rows miss a value and would be left out; --missing impute keeps them, --drop \
+             takes columns away that are mostly missing",
+            meaning.dropped,
+            data.table().rows()
+        ));
+    }
+    questions.extend(data.reveals_label());
+    questions.extend(data.reveals_sensitive());
+    questions
+}
+
+/// Columns of a few whole numbers, which may be codes: asked about, never guessed.
+fn codes(table: &Table, asked: impl Fn(&str) -> bool) -> Vec<String> {
+    const MOST: usize = 12;
+    const ROWS_PER_VALUE: usize = 10;
+    let columns = table.names().iter().zip(table.columns()).filter(|(name, _)| asked(name));
+    let sentence = |(name, column): (&String, &Column)| {
+        let Column::Numbers(numbers) = column else { return None };
+        let mut values: Vec<f64> = Vec::new();
+        for &number in numbers.iter().filter(|number| !number.is_nan()) {
+            if !values.contains(&number) {
+                values.push(number);
+            }
+            if number.fract() != 0.0 || values.len() > MOST {
+                return None;
+            }
+        }
+        values.sort_unstable_by(f64::total_cmp);
+        // Two values are the same to a model either way.
+        let few = values.len() > 2 && ROWS_PER_VALUE * values.len() <= numbers.len();
+        few.then(|| {
+            let (low, high) = (values[0], values[values.len() - 1]);
+            format!(
+                "column `{name}` has {} whole numbers, {low} to {high}: amounts, or codes? Of codes say \
+                 --categorical {name}",
+                values.len()
+            )
+        })
+    };
+    columns.filter_map(sentence).collect()
 }
 
 fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
@@ -171,6 +247,7 @@ fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
         dropped: data.dropped(),
         dropped_for: data.missing().clone(),
         left_out: data.left_out(),
+        pooled: data.pooled(),
         features: summary.features(),
         label: recipe.label.clone(),
         favourable,

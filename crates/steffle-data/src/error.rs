@@ -1,5 +1,7 @@
 //! What can be wrong with data, said so that it can be put right.
 
+mod code;
+
 use std::path::PathBuf;
 
 use steffle_site::record::{AttributesError, RecordsError, RowsError};
@@ -45,7 +47,7 @@ pub enum Error {
     /// The file name does not say what is in the file.
     #[error(
         "{}: unknown kind of file; names must end in .csv, .tsv (or these and .gz or .zst), \
-         .parquet or .pq; any other name is read as text if --delimiter is given",
+         .parquet or .pq; a file of any other name is read if it is text",
         path.display()
     )]
     Extension {
@@ -65,7 +67,15 @@ pub enum Error {
         origin: String,
     },
     /// A line of a CSV file with too few or too many cells.
-    #[error("{origin}: line {line}: {found} cells where the header has {expected}")]
+    #[error(
+        "{origin}: line {line}: {found} cells where the header has {expected}{}",
+        if *expected == 1 {
+            "; is line 1 a title above the header (delete it), or is the delimiter another one \
+             (--delimiter)?"
+        } else {
+            ""
+        }
+    )]
     Ragged {
         /// The file.
         origin: String,
@@ -126,6 +136,29 @@ pub enum Error {
         /// An example.
         value: String,
     },
+    /// Dates that can be read in two ways, where dates are needed.
+    #[error(
+        "{origin}: column `{column}`: `{value}` can be two days; say --dates day-first or --dates \
+         month-first"
+    )]
+    AmbiguousDate {
+        /// The file.
+        origin: String,
+        /// The column.
+        column: String,
+        /// An example.
+        value: String,
+    },
+    /// Dates where training had other numbers, or the other way round.
+    #[error("{origin}: column `{column}` {problem}; write it as the training file did")]
+    Date {
+        /// The file.
+        origin: String,
+        /// The column.
+        column: String,
+        /// What is wrong.
+        problem: &'static str,
+    },
     /// A file that is not Parquet, is truncated or uses something unsupported.
     #[error("{origin}: not a readable Parquet file: {message}")]
     Parquet {
@@ -174,7 +207,7 @@ pub enum Error {
     /// NaN or an infinity.
     #[error(
         "{origin}: row {row}, column `{column}`: `{value}` is not a finite number; \
-         write missing numbers as an empty cell, `?` or `NA`"
+         write missing numbers as an empty cell, `?` or `NA`, or say --missing-markers {value}"
     )]
     NotFinite {
         /// The file.
@@ -202,11 +235,13 @@ pub enum Error {
     },
     /// A column that the table does not have.
     #[error(
-        "no column `{column}` (named as {role}){}; the columns are {}",
+        "{origin}: no column `{column}` (named as {role}){}; the columns are {}",
         meant(column, known),
         list(known)
     )]
     UnknownColumn {
+        /// The file.
+        origin: String,
         /// The name given.
         column: String,
         /// What it was named as.
@@ -234,10 +269,13 @@ pub enum Error {
     NoFeatures,
     /// Every row was left out.
     #[error(
-        "no rows left: {rows} rows read, {dropped} of them incomplete (missing values: {})",
+        "{origin}: no rows left: {rows} rows read, {dropped} of them incomplete (missing values: {}); \
+         keep them with --missing impute, or leave out the columns that are mostly missing (--drop)",
         list(columns)
     )]
     NoRows {
+        /// The file.
+        origin: String,
         /// Rows in the file.
         rows: usize,
         /// Rows left out.
@@ -324,14 +362,51 @@ pub enum Error {
     },
     /// A public value that was not agreed on: a label or a stratum. A sensitive one never is an
     /// error, it counts as missing.
-    #[error("row {row}: the value of `{column}` is not among the agreed {}", list(known))]
+    #[error("{origin}: row {row}: the value of `{column}` is not among the agreed {}", list(known))]
     Unagreed {
+        /// The file.
+        origin: String,
         /// The row, counted from 1.
         row: u64,
         /// The column.
         column: String,
         /// The agreed names.
         known: Vec<String>,
+    },
+    /// Labels that are not among the agreed ones.
+    #[error(
+        "{origin}: {rows} rows have a label in `{column}` that is not among the agreed {}: {}{}; \
+         correct the file, or agree on it (--labels)",
+        list(known),
+        list(found),
+        found.first().map(|first| meant(first, known)).unwrap_or_default()
+    )]
+    Labels {
+        /// The file.
+        origin: String,
+        /// The label column.
+        column: String,
+        /// How many rows have such a label.
+        rows: usize,
+        /// The labels found that nobody agreed on.
+        found: Vec<String>,
+        /// The agreed ones.
+        known: Vec<String>,
+    },
+    /// Labels that are probably meant to be one.
+    #[error(
+        "{origin}: the labels `{}` and `{}` of `{column}` differ in case or spaces only; make them one, \
+         or insist by naming all labels (--labels)",
+        names[0],
+        names[1]
+    )]
+    Lookalikes {
+        /// The file.
+        origin: String,
+        /// The label column.
+        column: String,
+        /// Two of them.
+        names: [String; 2],
     },
     /// Two silos disagree about a column.
     #[error(
@@ -345,8 +420,10 @@ pub enum Error {
         problem: &'static str,
     },
     /// A record id or unit that cannot be used.
-    #[error("row {row}, column `{column}`: {problem}")]
+    #[error("{origin}: row {row}, column `{column}`: {problem}")]
     Id {
+        /// The file.
+        origin: String,
         /// The row, counted from 1.
         row: u64,
         /// The column.
@@ -354,8 +431,29 @@ pub enum Error {
         /// What is wrong.
         problem: &'static str,
     },
+    /// Record ids that stand more than once in one file.
+    #[error(
+        "{origin}: {ids} record ids in `{column}` stand more than once, first in row {row}; an id \
+         names one record"
+    )]
+    RepeatedIds {
+        /// The file.
+        origin: String,
+        /// The column.
+        column: String,
+        /// How many different ids.
+        ids: usize,
+        /// The first row, counted from 1, whose id stood before.
+        row: u64,
+    },
+    /// Files of a job that do not fit together.
+    #[error(transparent)]
+    Files(Box<crate::parts::FilesError>),
     /// A records file that holds s.
-    #[error("{origin}: a records file must not hold the sensitive column `{column}`")]
+    #[error(
+        "{origin}: a records file must not hold the sensitive column `{column}`; take it out, or, if \
+         this is an attributes file or a whole silo, name it under `attributes` or `silos`"
+    )]
     SensitiveInRecords {
         /// The file.
         origin: String,
@@ -405,54 +503,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// A name of the kind of error that stays the same between versions.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownDataSet { .. } => "data::unknown-data-set",
-            Self::PathNeeded { .. } => "data::path-needed",
-            Self::NotFound { .. } => "data::not-found",
-            Self::Io { .. } => "data::io",
-            Self::Extension { .. } => "data::extension",
-            Self::Occupied { .. } => "data::occupied",
-            Self::EmptyCsv { .. } => "data::empty-csv",
-            Self::Ragged { .. } => "data::ragged-csv",
-            Self::Csv { .. } => "data::csv",
-            Self::Encoding { .. } => "data::encoding",
-            Self::Cell { .. } => "data::cell",
-            Self::AmbiguousNumber { .. } => "data::ambiguous-number",
-            Self::Parquet { .. } => "data::parquet",
-            Self::Job { .. } => "data::job",
-            Self::ColumnType { .. } => "data::column-type",
-            Self::UnnamedColumn { .. } => "data::unnamed-column",
-            Self::RepeatedColumn { .. } => "data::repeated-column",
-            Self::NotFinite { .. } => "data::not-finite",
-            Self::NotANumber { .. } => "data::not-a-number",
-            Self::UnknownColumn { .. } => "data::unknown-column",
-            Self::TwoRoles { .. } => "data::two-roles",
-            Self::NoSensitive => "data::no-sensitive",
-            Self::NoFeatures => "data::no-features",
-            Self::NoRows { .. } => "data::no-rows",
-            Self::TooFewRows { .. } => "data::too-few-rows",
-            Self::TooFewClasses { .. } => "data::too-few-classes",
-            Self::TooManyClasses { .. } => "data::too-many-classes",
-            Self::Undeclared { .. } | Self::Classes { .. } => "data::classes",
-            Self::Favourable { .. } => "data::favourable",
-            Self::Threshold { .. } => "data::threshold",
-            Self::Unagreed { .. } => "data::unagreed",
-            Self::Disagreement { .. } => "data::disagreement",
-            Self::Id { .. } => "data::id",
-            Self::SensitiveInRecords { .. } => "data::sensitive-in-records",
-            Self::Silos { .. } => "data::silos",
-            Self::Heterogeneity { .. } => "data::heterogeneity",
-            Self::NoPartitionColumn { .. } => "data::no-partition-column",
-            Self::Fraction { .. } => "data::fraction",
-            Self::Schema(_) => "data::schema",
-            Self::Rows(_) => "data::rows",
-            Self::Records(_) => "data::records",
-            Self::Attributes(_) => "data::attributes",
-        }
-    }
-
     /// An operating-system error at a path; a missing file has its own variant.
     pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
         let path = path.to_path_buf();
@@ -463,13 +513,19 @@ impl Error {
     }
 }
 
+impl From<crate::parts::FilesError> for Error {
+    fn from(problem: crate::parts::FilesError) -> Self {
+        Self::Files(Box::new(problem))
+    }
+}
+
 /// A question after a name that is not known, if a known one is near.
-fn meant(name: &str, known: &[String]) -> String {
+pub(crate) fn meant(name: &str, known: &[String]) -> String {
     crate::nearest(name, known).map_or_else(String::new, |near| format!(": did you mean `{near}`?"))
 }
 
 /// Names in a message: at most twenty, then how many more.
-fn list(names: &[String]) -> String {
+pub(crate) fn list(names: &[String]) -> String {
     const SHOWN: usize = 20;
     if names.is_empty() {
         return "(none)".to_owned();

@@ -61,7 +61,7 @@ pub use describe::{ColumnDescription, Description, Group, Meaning, Share, descri
 pub use error::Error;
 pub use nearest::nearest;
 pub use partition::partition;
-pub use parts::{Cut, Format, Job, Loaded, Parts, Site, load_records};
+pub use parts::{Cut, FilesError, Format, Job, Loaded, Parts, Site, load_records};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
     Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,
@@ -69,7 +69,7 @@ pub use schema::{
 };
 pub use split::{Split, hold_out, split};
 pub use table::{
-    Categories, Column, Columns, Decimal, Delimiter, Dialect, Encoding, Kind, MISSING_LEVEL,
-    Reader, Reading, Table, USUAL_MARKERS, read, read_as, read_parquet_bytes, write,
+    Categories, Column, Columns, DateOrder, Decimal, Delimiter, Dialect, Encoding, Kind,
+    MISSING_LEVEL, Reader, Reading, Table, USUAL_MARKERS, read, read_as, read_parquet_bytes, write,
     write_atomically,
 };

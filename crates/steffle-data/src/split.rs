@@ -1,5 +1,7 @@
 //! Training, validation and test rows.
 
+use std::collections::BTreeMap;
+
 use rand::Rng;
 use rand::seq::SliceRandom;
 
@@ -21,7 +23,9 @@ pub struct Split {
 }
 
 /// Splits the usable rows 3:1 into training and test rows at random, then takes the fraction
-/// `validation` out of the training rows.
+/// `validation` out of the training rows. Every label has the same share in all parts, but for
+/// published data sets, whose publications split without looking at it. Never by group: which rows
+/// are in which part is public.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -44,7 +48,9 @@ pub fn split(data: &Dataset, validation: f64, rng: &mut impl Rng) -> Result<Spli
 
 /// Takes a fraction of the given rows out at random, rounded up: (kept, taken).
 ///
-/// Rows of one unit stay together: units are taken until there are enough rows.
+/// Rows of one unit stay together: units are taken until there are enough rows. Unless the data set
+/// is a published one, as many of every label are taken as its share asks for (of a unit, the label
+/// of its first row counts).
 pub fn hold_out(
     data: &Dataset,
     rows: &[u32],
@@ -60,13 +66,43 @@ pub fn hold_out(
     let mut order: Vec<u32> = (0..bundles.len() as u32).collect();
     order.shuffle(rng);
     let (mut kept, mut taken) = (Vec::new(), Vec::new());
+    let mut quotas = quotas(data, rows, fraction, wanted);
     for bundle in order {
-        let side = if taken.len() < wanted { &mut taken } else { &mut kept };
-        side.extend_from_slice(bundles.rows(bundle as usize));
+        let rows = bundles.rows(bundle as usize);
+        let quota = quotas.entry(stratum(data, rows[0])).or_default();
+        let side = if *quota > 0 { &mut taken } else { &mut kept };
+        *quota = quota.saturating_sub(if *quota > 0 { rows.len() } else { 0 });
+        side.extend_from_slice(rows);
     }
     kept.sort_unstable();
     taken.sort_unstable();
     Ok((kept, taken))
+}
+
+/// The label of a row as a number; 0 where labels do not matter.
+fn stratum(data: &Dataset, row: u32) -> u32 {
+    let label = data.label().filter(|_| !data.recipe().published);
+    label.map_or(0, |label| label.codes[row as usize])
+}
+
+/// How many rows to take of every label: its share rounded down, and one more for those that lost
+/// most by that, until there are `wanted`.
+fn quotas(data: &Dataset, rows: &[u32], fraction: f64, wanted: usize) -> BTreeMap<u32, usize> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for &row in rows {
+        *counts.entry(stratum(data, row)).or_default() += 1;
+    }
+    let share = |count: usize| fraction * count as f64;
+    let mut quotas: BTreeMap<u32, usize> =
+        counts.iter().map(|(&label, &count)| (label, share(count) as usize)).collect();
+    let mut order: Vec<(u32, f64)> =
+        counts.iter().map(|(&label, &count)| (label, share(count).fract())).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let short = wanted.saturating_sub(quotas.values().sum());
+    for (label, _) in order.iter().cycle().take(if order.is_empty() { 0 } else { short }) {
+        *quotas.entry(*label).or_default() += 1;
+    }
+    quotas
 }
 
 #[cfg(test)]

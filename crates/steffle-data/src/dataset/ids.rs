@@ -18,15 +18,14 @@ pub(super) fn record_ids(
     rows: &[u32],
 ) -> Result<Option<Vec<u64>>, Error> {
     let Some(name) = &recipe.record_id else { return Ok(None) };
-    let at = table.require(name, "the record id")?;
-    ids_of(&table.columns()[at], name, rows).map(Some)
+    ids_of(table, name, rows).map(Some)
 }
 
 /// The ids in a column, checked in the given rows.
-pub(crate) fn ids_of(column: &Column, name: &str, rows: &[u32]) -> Result<Vec<u64>, Error> {
-    let refuse =
-        |row: u32, problem| Error::Id { row: u64::from(row) + 1, column: name.to_owned(), problem };
-    let ids: Vec<Option<u64>> = match column {
+pub(crate) fn ids_of(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<u64>, Error> {
+    let at = table.require(name, "the record id")?;
+    let (origin, column) = (|| table.origin().to_owned(), || name.to_owned());
+    let ids: Vec<Option<u64>> = match &table.columns()[at] {
         Column::Numbers(numbers) => numbers.iter().map(|&number| whole_id(number)).collect(),
         Column::Text(text) => {
             let ids: Vec<u64> = text.levels.iter().map(|level| text_id(level)).collect();
@@ -34,13 +33,22 @@ pub(crate) fn ids_of(column: &Column, name: &str, rows: &[u32]) -> Result<Vec<u6
         }
     };
     let mut seen = HashSet::with_capacity(rows.len());
+    let (mut repeated, mut first) = (HashSet::new(), None);
     for &row in rows {
-        let id = ids[row as usize].ok_or_else(|| {
-            refuse(row, "a record id must be text or a whole number from 0 to 2^53, never missing")
+        let id = ids[row as usize].ok_or_else(|| Error::Id {
+            origin: origin(),
+            row: u64::from(row) + 1,
+            column: column(),
+            problem: "a record id must be text or a whole number from 0 to 2^53, never missing",
         })?;
         if !seen.insert(id) {
-            return Err(refuse(row, "this record id stands twice; an id names one record"));
+            repeated.insert(id);
+            first.get_or_insert(u64::from(row) + 1);
         }
+    }
+    if let Some(row) = first {
+        let ids = repeated.len();
+        return Err(Error::RepeatedIds { origin: origin(), column: column(), ids, row });
     }
     Ok(ids.into_iter().map(Option::unwrap_or_default).collect())
 }
@@ -56,6 +64,7 @@ pub(super) fn units(
     let units = Categories::from_column(&table.columns()[at]).codes;
     match rows.iter().find(|&&row| units[row as usize] == MISSING_LEVEL) {
         Some(&row) => Err(Error::Id {
+            origin: table.origin().to_owned(),
             row: u64::from(row) + 1,
             column: name.clone(),
             problem: "the unit is missing; every row must say whom it is about",

@@ -2,13 +2,19 @@
 
 mod bundles;
 mod ids;
+mod labels;
+mod rare;
+mod reveal;
 mod roles;
+mod unfit;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use self::rare::Pooled;
+use self::unfit::LeftOut;
 use crate::Error;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
@@ -16,6 +22,8 @@ use crate::table::{Categories, Column, Dialect, Table, read_as};
 
 pub(crate) use bundles::Bundles;
 pub(crate) use ids::ids_of;
+pub(crate) use labels::lookalikes;
+pub(crate) use rare::OTHER_NAME;
 
 /// A table with a recipe applied: values renamed, the label cut, unusable rows set aside.
 ///
@@ -33,10 +41,13 @@ pub struct Dataset {
     sensitive: Vec<usize>,
     stratum: Option<Categories>,
     ids: Option<Vec<u64>>,
+    /// The id of the first row, where ids are counted.
+    first_id: u64,
     units: Option<Vec<u32>>,
     rows: Vec<u32>,
     missing: BTreeMap<String, usize>,
-    left_out: Vec<String>,
+    left_out: Vec<LeftOut>,
+    pooled: Vec<Pooled>,
     names: OnceLock<Summary>,
 }
 
@@ -46,9 +57,14 @@ impl Dataset {
         Self::bind(table, recipe, true)
     }
 
-    /// The same for a table of its own, whose columns of names and ids are left out: text with at
-    /// least 50 different values, and half as many as there are values, unless the recipe keeps it
-    /// or calls it categorical. Such a column has a feature per row and says nothing about others.
+    /// The same for a table of its own, which is looked at as a whole:
+    ///
+    /// - columns of names, ids and nothing are left out, unless the recipe keeps them or calls them
+    ///   categorical: text with at least 50 different values, and half as many as there are values;
+    ///   whole numbers that count the rows, or all differ and are called an id; columns without a
+    ///   value;
+    /// - levels that hardly any usable row has become one, `(other)`: fewer than [`Recipe::rare`], or
+    ///   than 10 and than one row in 200, unless the recipe keeps the column or is a published one.
     ///
     /// Not for files of silos: each would decide for itself.
     pub fn of_table(table: Table, mut recipe: Recipe) -> Result<Self, Error> {
@@ -56,9 +72,14 @@ impl Dataset {
         if recipe.record_id.is_none() && table.position("record_id").is_some() {
             recipe.record_id = Some("record_id".to_owned());
         }
-        let left_out = roles::near_unique(&table, &recipe);
-        recipe.drop.extend(left_out.iter().cloned());
-        Ok(Self { left_out, ..Self::new(table, recipe)? })
+        let left_out = unfit::unfit(&table, &recipe);
+        recipe.drop.extend(left_out.iter().map(|left_out| left_out.column.clone()));
+        let mut data = Self { left_out, ..Self::new(table, recipe)? };
+        if !data.recipe.published || data.recipe.rare.is_some() {
+            let Self { table, categorical, rows, recipe, .. } = &mut data;
+            data.pooled = rare::pool(table, categorical, rows, recipe);
+        }
+        Ok(data)
     }
 
     /// The same for a table of the records division, which must not hold a sensitive column.
@@ -111,6 +132,11 @@ impl Dataset {
                 recipe.dialect.decimal_comma.push(name.clone());
             }
         }
+        for (name, order) in table.reading().dates() {
+            if roles::is_feature(name, &recipe) {
+                recipe.dialect.date_columns.insert(name.clone(), *order);
+            }
+        }
         recipe.categorical = categorical.iter().map(|&at| table.names()[at].clone()).collect();
         let column = |name: &Option<String>| name.as_ref().and_then(|name| table.column(name));
         let stratum = column(&recipe.stratum).map(Categories::from_column);
@@ -121,6 +147,7 @@ impl Dataset {
             needed.extend(recipe.stratum.as_ref().and_then(place));
             needed.extend(numeric.iter().chain(&categorical));
         }
+        labels::check(&table, label, &recipe)?;
         let rows = usable_rows(&table, &needed)?;
         check_size(&table, &numeric)?;
         let missing = needed.iter().map(|&at| (&table.names()[at], table.columns()[at].missing()));
@@ -137,10 +164,12 @@ impl Dataset {
             sensitive,
             stratum,
             ids,
+            first_id: 0,
             units,
             rows,
             missing,
             left_out: Vec::new(),
+            pooled: Vec::new(),
             names: OnceLock::new(),
         })
     }
@@ -161,15 +190,28 @@ impl Dataset {
         &self.missing
     }
 
-    /// Columns of names and ids that are no features, one sentence each.
+    /// Columns of names, ids and nothing that are no features, one sentence each.
     pub fn left_out(&self) -> Vec<String> {
-        let sentence = |name: &String| {
-            format!(
-                "column `{name}` is left out: nearly every row has another word in it, as names and \
-                 ids do; insist with --keep {name}"
-            )
-        };
-        self.left_out.iter().map(sentence).collect()
+        self.left_out.iter().map(LeftOut::sentence).collect()
+    }
+
+    /// Columns whose rare levels became one, one sentence each.
+    pub fn pooled(&self) -> Vec<String> {
+        self.pooled.iter().map(Pooled::sentence).collect()
+    }
+
+    /// What whoever trains on this table should know or look at, one sentence each: what could not be
+    /// decided, what was left out or pooled, what tells the label alone and, unless the run claims
+    /// privacy of s, what tells s.
+    pub fn warnings(&self, claims: bool) -> Vec<String> {
+        let mut warnings = self.table.reading().warnings();
+        warnings.extend(self.left_out());
+        warnings.extend(self.pooled());
+        warnings.extend(self.reveals_label());
+        if !claims {
+            warnings.extend(self.reveals_sensitive());
+        }
+        warnings
     }
 
     /// The columns, after renaming.
@@ -191,8 +233,14 @@ impl Dataset {
     pub fn ids(&self, rows: &[u32]) -> Vec<u64> {
         match &self.ids {
             Some(ids) => rows.iter().map(|&row| ids[row as usize]).collect(),
-            None => rows.iter().map(|&row| self.table.first_row() + u64::from(row)).collect(),
+            None => rows.iter().map(|&row| self.first_id + u64::from(row)).collect(),
         }
+    }
+
+    /// Counts ids from here, where the file has none: ids are universal, and files of silos each
+    /// count their rows from 0.
+    pub(crate) fn count_from(&mut self, first_id: u64) {
+        self.first_id = first_id;
     }
 
     /// Per row of the table the number of its unit, if a unit column is named.
@@ -333,7 +381,8 @@ fn usable_rows(table: &Table, needed: &[usize]) -> Result<Vec<u32>, Error> {
             .filter(|&(_, missing)| missing > 0)
             .map(|(at, missing)| format!("{}: {missing}", table.names()[at]))
             .collect();
-        return Err(Error::NoRows { rows: table.rows(), dropped: table.rows(), columns });
+        let (origin, rows) = (table.origin().to_owned(), table.rows());
+        return Err(Error::NoRows { origin, rows, dropped: rows, columns });
     }
     Ok(rows)
 }

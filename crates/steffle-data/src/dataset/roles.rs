@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::recipe::Recipe;
-use crate::table::{Column, Table};
+use crate::table::Table;
 
 /// Every column that a recipe names must be there, and no two roles may clash.
 pub(super) fn check(table: &Table, recipe: &Recipe, sensitive_here: bool) -> Result<(), Error> {
@@ -69,31 +69,6 @@ pub(super) fn is_dropped(name: &str, recipe: &Recipe) -> bool {
         && !recipe.sensitive.iter().any(|sensitive| sensitive == name)
         && !roles.into_iter().any(named)
 }
-
-/// Columns of text that would be features and are names or ids: at least 50 different values, and at
-/// least half as many as there are values. Not those that somebody insists on or has another use for.
-pub(super) fn near_unique(table: &Table, recipe: &Recipe) -> Vec<String> {
-    let is_id = |column: &Column| match column {
-        Column::Numbers(_) => false,
-        Column::Text(text) => {
-            let values = text.codes.len() - column.missing();
-            text.levels.len() >= FEWEST_NAMES && 2 * text.levels.len() >= values
-        }
-    };
-    let named = |name: &String| {
-        recipe.keep.contains(name)
-            || recipe.categorical.contains(name)
-            || recipe.merges.contains_key(name)
-            || recipe.stratum.as_ref() == Some(name)
-    };
-    let columns = table.names().iter().zip(table.columns());
-    let ids =
-        columns.filter(|(name, column)| is_feature(name, recipe) && !named(name) && is_id(column));
-    ids.map(|(name, _)| name.clone()).collect()
-}
-
-/// Fewer different values than this are categories, however few rows there are.
-const FEWEST_NAMES: usize = 50;
 
 pub(super) fn is_feature(name: &str, recipe: &Recipe) -> bool {
     let among = |names: &[String]| names.iter().any(|known| known == name);

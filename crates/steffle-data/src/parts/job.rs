@@ -1,17 +1,21 @@
 //! The description of a run whose data lie in several files.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use steffle_site::record::{Attributes, Records};
 
+use super::RECORD_ID;
+use super::agree::agree;
+use super::error::FilesError;
+use super::pairing::{elsewhere, once, together};
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
-use crate::schema::{Schema, Summary, attributes, encode, load_attributes};
-use crate::table::write_atomically;
+use crate::schema::{AttributesFile, Schema, Summary, attributes, encode};
+use crate::table::{read_names, write_atomically};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -33,6 +37,10 @@ pub struct Job {
     /// Files with record ids and sensitive columns only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<PathBuf>,
+    /// Who holds what: `one-silo`, `silos`, `central-attributes` or `general:Q`; see
+    /// [`Job::together`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub centralisation: Option<String>,
     /// Held-out rows, with everything.
     pub test: PathBuf,
     /// What the columns mean.
@@ -49,6 +57,8 @@ pub struct Loaded {
     pub records: Vec<Records>,
     /// Per attributes silo its sealed classes.
     pub attributes: Vec<Attributes>,
+    /// Whether the attributes of a silo lie beside its records.
+    pub together: bool,
     /// The held-out rows.
     pub test: Dataset,
     /// The largest number of training rows that one unit has in a silo.
@@ -71,6 +81,7 @@ impl Job {
             silos: Vec::new(),
             records: Vec::new(),
             attributes: Vec::new(),
+            centralisation: None,
             test: PathBuf::new(),
             recipe,
         }
@@ -95,7 +106,36 @@ impl Job {
                 "name either `silos`, or both `records` and `attributes`".to_owned(),
             ));
         }
+        job.check_centralisation().map_err(refuse)?;
         Ok(job.resolved(path.parent().unwrap_or(Path::new(""))))
+    }
+
+    /// Whether there are files for what the job says about who holds what.
+    fn check_centralisation(&self) -> Result<(), String> {
+        let Some(word) = self.centralisation.as_deref() else { return Ok(()) };
+        let (silos, records, holders) =
+            (self.silos.len(), self.records.len(), self.attributes.len());
+        let fits = match word.strip_prefix("general:").map(str::parse::<usize>) {
+            Some(asked) => asked == Ok(holders) && silos == 0,
+            None => match word {
+                "one-silo" => silos + records == 1 && holders == records,
+                "silos" => records == holders,
+                "central-attributes" => holders == 1 && silos == 0,
+                _ => {
+                    return Err(format!(
+                        "centralisation `{word}` is none of one-silo, silos, central-attributes, \
+                         general:Q"
+                    ));
+                }
+            },
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(format!(
+            "centralisation {word} does not fit {silos} silos, {records} records and {holders} \
+             attributes files"
+        ))
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
@@ -115,40 +155,40 @@ impl Job {
         self
     }
 
+    /// Whether the attributes of a silo lie beside its records: as the job says, or, where it says
+    /// nothing, if there are as many attributes files as records files. What the files hold never
+    /// decides it: it is about who sees what.
+    pub fn together(&self) -> bool {
+        match self.centralisation.as_deref() {
+            _ if !self.silos.is_empty() => true,
+            Some(word) => matches!(word, "one-silo" | "silos"),
+            None => self.records.len() == self.attributes.len(),
+        }
+    }
+
     /// Reads every file, agrees on a schema by merging the silos' summaries, and encodes.
     ///
-    /// Refuses a record id in two records files, and one that no attributes file holds.
+    /// Refuses files whose columns or labels differ, a record id in two files of a kind, and one that
+    /// no attributes file holds.
     pub fn load(&self) -> Result<Loaded, Error> {
-        let whole = !self.silos.is_empty();
-        let files = if whole { &self.silos } else { &self.records };
-        let silos = files
-            .iter()
-            .map(
-                |path| if whole { self.load_whole(path) } else { load_records(path, &self.recipe) },
-            )
-            .collect::<Result<Vec<_>, _>>()?;
-        let test = self.load_whole(&self.test)?;
+        self.check_kinds()?;
+        let silos = self.load_silos()?;
+        let test = self.load_test()?;
+        let mut warnings = agree(silos.iter().chain([&test]))?;
         let mut summary = Summary::of(&test, &[]);
         for silo in &silos {
             summary.merge(&Summary::of(silo, silo.rows()))?;
         }
         let schema = Schema::from_summary(test.recipe(), &summary)?;
-        let attributes = if whole {
-            silos
-                .iter()
-                .map(|silo| attributes(silo, silo.rows(), &schema))
-                .collect::<Result<_, _>>()?
-        } else {
-            self.seal(&schema)?
-        };
+        let (attributes, mut reading) = self.load_attributes(&silos, &schema)?;
         let records = silos
             .iter()
             .map(|silo| Ok(encode(silo, silo.rows(), &schema)?.records))
             .collect::<Result<Vec<_>, Error>>()?;
-        self.check_ids(&records, &attributes)?;
+        let ids = silos.iter().zip(&records).map(|(silo, own)| (silo.table().origin(), own.ids()));
+        once(&ids.collect::<Vec<_>>())?;
         let largest = silos.iter().map(|silo| silo.largest_unit(silo.rows())).max();
         let (mut dropped, mut missing) = (0, BTreeMap::new());
-        let (mut reading, mut warnings) = (Vec::new(), Vec::new());
         for data in silos.iter().chain([&test]) {
             dropped += data.dropped();
             for (name, count) in data.missing() {
@@ -158,13 +198,15 @@ impl Job {
             reading.extend(data.table().reading().sentences().into_iter().map(named));
             warnings.extend(data.table().reading().warnings().into_iter().map(named));
         }
-        let largest_unit = largest.unwrap_or(0);
+        warnings.extend(schema.lookalikes());
+        warnings.extend(schema.favourable_guessed());
         Ok(Loaded {
             schema,
             records,
             attributes,
+            together: self.together(),
             test,
-            largest_unit,
+            largest_unit: largest.unwrap_or(0),
             dropped,
             missing,
             reading,
@@ -174,38 +216,85 @@ impl Job {
 
     /// The sealed classes of every attributes silo, read again: every run has its own.
     pub fn seal(&self, schema: &Schema) -> Result<Vec<Attributes>, Error> {
-        let whole = self.silos.iter().map(|path| {
-            let silo = self.load_whole(path)?;
-            attributes(&silo, silo.rows(), schema)
-        });
-        let load = |path: &PathBuf| load_attributes(path, &self.recipe, schema.classes());
-        whole.chain(self.attributes.iter().map(load)).collect()
+        Ok(self.load_attributes(&self.load_silos()?, schema)?.0)
     }
 
-    fn load_whole(&self, path: &Path) -> Result<Dataset, Error> {
-        Dataset::new(self.recipe.read(path)?, self.recipe.clone())
-    }
-
-    /// The index of record ids is universal: every id is in one records file and one attributes
-    /// file. Attributes of records that nobody has are no error.
-    fn check_ids(&self, records: &[Records], attributes: &[Attributes]) -> Result<(), Error> {
-        let column = self.recipe.record_id.clone().unwrap_or_else(|| "record_id".to_owned());
-        let refuse = |row: usize, problem| {
-            Err(Error::Id { row: row as u64 + 1, column: column.clone(), problem })
-        };
-        let mut known = HashSet::new();
-        for (row, id) in attributes.iter().flat_map(|silo| silo.ids().iter().enumerate()) {
-            if !known.insert(*id) {
-                return refuse(row, "two attributes files hold this record id");
+    /// Silos, with ids that name a record among all of them.
+    fn load_silos(&self) -> Result<Vec<Dataset>, Error> {
+        if self.silos.is_empty() {
+            let mut recipe = self.recipe.clone();
+            recipe.record_id.get_or_insert_with(|| RECORD_ID.to_owned());
+            return self.records.iter().map(|path| load_records(path, &recipe)).collect();
+        }
+        let load = |path: &PathBuf| Dataset::new(self.recipe.read(path)?, self.recipe.clone());
+        let mut silos = self.silos.iter().map(load).collect::<Result<Vec<Dataset>, Error>>()?;
+        let has = |data: &&Dataset| data.recipe().record_id.is_some();
+        let origin = |data: &Dataset| data.table().origin().to_owned();
+        let with = silos.iter().find(has).map(origin);
+        let without = silos.iter().find(|data| !has(data)).map(origin);
+        if let (Some(with), Some(without)) = (&with, without) {
+            return Err(FilesError::SomeIds { with: with.clone(), without }.into());
+        }
+        if with.is_none() {
+            // Rows are counted on from file to file.
+            let mut first = 0;
+            for silo in &mut silos {
+                silo.count_from(first);
+                first += silo.table().rows() as u64;
             }
         }
-        for (row, id) in records.iter().flat_map(|silo| silo.ids().iter().enumerate()) {
-            if !known.remove(id) {
-                return refuse(
-                    row,
-                    "no attributes file, or a second records file, holds this record id",
-                );
+        Ok(silos)
+    }
+
+    /// Held-out rows, which need no record id.
+    fn load_test(&self) -> Result<Dataset, Error> {
+        let table = self.recipe.read(&self.test)?;
+        let mut recipe = self.recipe.clone();
+        recipe.record_id = recipe.record_id.filter(|name| table.position(name).is_some());
+        Dataset::new(table, recipe)
+    }
+
+    fn load_attributes(
+        &self,
+        silos: &[Dataset],
+        schema: &Schema,
+    ) -> Result<(Vec<Attributes>, Vec<String>), Error> {
+        if !self.silos.is_empty() {
+            let sealed = silos.iter().map(|silo| attributes(silo, silo.rows(), schema));
+            return Ok((sealed.collect::<Result<_, _>>()?, Vec::new()));
+        }
+        let read = |path: &PathBuf| AttributesFile::read(path, &self.recipe, schema.classes());
+        let files = self.attributes.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        if self.together() {
+            return together(silos, files);
+        }
+        Ok((elsewhere(silos, files)?, Vec::new()))
+    }
+
+    /// A file that stands in the place of the other kind is told before anything else about it.
+    fn check_kinds(&self) -> Result<(), Error> {
+        let dialect = self.recipe.sealing(self.recipe.dialect.clone());
+        let lacks = |path: &PathBuf, under, columns: &[&String]| -> Result<(), Error> {
+            let names = read_names(path, &dialect)?;
+            match columns.iter().find(|column| !names.contains(**column)) {
+                Some(column) => Err(Error::from(FilesError::WrongKind {
+                    file: path.display().to_string(),
+                    under,
+                    column: (**column).clone(),
+                    columns: names,
+                })),
+                None => Ok(()),
             }
+        };
+        let sensitive: Vec<&String> = self.recipe.sensitive.iter().collect();
+        for path in &self.records {
+            lacks(path, "records", &[&self.recipe.label])?;
+        }
+        for path in &self.attributes {
+            lacks(path, "attributes", &sensitive)?;
+        }
+        for path in &self.silos {
+            lacks(path, "silos", &[&[&self.recipe.label], &sensitive[..]].concat())?;
         }
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! Data handed out as files, one or two per silo, and read back from them.
 
+mod agree;
+mod error;
 mod job;
+mod pairing;
 mod site;
 
 use std::fs;
@@ -15,6 +18,7 @@ use crate::recipe::Recipe;
 use crate::schema::{Schema, Summary};
 use crate::table::{Column, Dialect, temporary_beside, write};
 
+pub use error::FilesError;
 pub use job::{Job, Loaded, load_records};
 pub use site::Site;
 
@@ -123,6 +127,12 @@ impl Parts {
                 job.attributes = writer.files("attributes", &rows, Contents::Attributes)?;
             }
         }
+        job.centralisation = Some(match self.cut {
+            Cut::Whole { silos: 1 } | Cut::Divided { silos: 1 } => "one-silo".to_owned(),
+            Cut::Whole { .. } | Cut::Divided { .. } => "silos".to_owned(),
+            Cut::Crossed { attributes: 1, .. } => "central-attributes".to_owned(),
+            Cut::Crossed { attributes, .. } => format!("general:{attributes}"),
+        });
         job.test = writer.file("test", test, Contents::Whole)?;
         job.write(&stage.0.join("job.toml"))?;
         stage.publish(directory)?;
@@ -204,6 +214,8 @@ impl Writer<'_> {
         let mut recipe = self.data.recipe().clone();
         recipe.favourable = Some(schema.labels()[usize::from(schema.favourable())].clone());
         recipe.classes = schema.classes().to_vec();
+        recipe.labels = schema.labels().to_vec();
+        (recipe.published, recipe.rare) = (false, None);
         recipe.record_id.get_or_insert_with(|| RECORD_ID.to_owned());
         recipe.threshold = None;
         recipe.merges.clear();

@@ -1,15 +1,16 @@
 //! What a site has on disk, as a node of a run takes it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use steffle_site::node::{Holding, Taken};
 use steffle_wire::{Described, Refused, Role, SchemaHash};
 
 use super::job::{Job, load_records};
+use super::pairing::together;
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
-use crate::schema::{Schema, Summary, attributes, encode, load_attributes};
+use crate::schema::{AttributesFile, Schema, Summary, attributes, encode, load_attributes};
 
 /// The files of one party of a [`Job`]: read when the site starts, encoded when a run has agreed on a
 /// schema.
@@ -60,17 +61,16 @@ impl Site {
         match (&self.attributes, &self.records) {
             (Classes::Nowhere, _) | (Classes::Beside, None) => Ok(None),
             (Classes::Beside, Some(data)) => attributes(data, data.rows(), schema).map(Some),
-            (Classes::File(path), _) => sealed_file(path, &self.recipe, schema).map(Some),
+            (Classes::File(path), None) => {
+                load_attributes(path, &self.recipe, schema.classes()).map(Some)
+            }
+            // Beside its records, matched by id.
+            (Classes::File(path), Some(data)) => {
+                let file = AttributesFile::read(path, &self.recipe, schema.classes())?;
+                Ok(together(std::slice::from_ref(data), vec![file])?.0.pop())
+            }
         }
     }
-}
-
-fn sealed_file(
-    path: &Path,
-    recipe: &Recipe,
-    schema: &Schema,
-) -> Result<steffle_site::record::Attributes, Error> {
-    load_attributes(path, recipe, schema.classes())
 }
 
 impl Holding for Site {

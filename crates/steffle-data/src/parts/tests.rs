@@ -148,28 +148,51 @@ fn ids_must_match_across_files() {
     scratch.file("a1.csv", "record_id,s\n4,m\n3,f\n9,f\n");
     scratch.file("a2.csv", "record_id,s\n2,m\n1,?\n");
     scratch.file("test.csv", "record_id,x,y,s\n7,0.5,0,f\n8,0.2,1,m\n");
-    let text = |records: &str, attributes: &str| {
+    let with = |law: &str, records: &str, attributes: &str| {
         format!(
             "version = 1\nrecords = {records}\nattributes = {attributes}\ntest = \"test.csv\"\n\
-             [recipe]\nlabel = \"y\"\nsensitive = [\"s\"]\n"
+             {law}[recipe]\nlabel = \"y\"\nsensitive = [\"s\"]\n"
         )
     };
+    let text = |records: &str, attributes: &str| with("", records, attributes);
     let load = |text: &str| {
         let path = scratch.file("job.toml", text);
         Job::read(&path).and_then(|job| job.load())
     };
     let both = r#"["a1.csv", "a2.csv"]"#;
-    let loaded = load(&text(r#"["r1.csv", "r2.csv"]"#, both)).unwrap();
+    let records = r#"["r1.csv", "r2.csv"]"#;
+    let loaded = load(&with("centralisation = \"general:2\"\n", records, both)).unwrap();
     assert_eq!(loaded.schema.classes(), ["f", "m"]);
     assert_eq!(loaded.attributes[0].ids(), [4, 3, 9]);
-    let refused = [
-        text(r#"["r1.csv", "r1.csv"]"#, both),
-        text(r#"["r1.csv", "r2.csv"]"#, r#"["a1.csv"]"#),
+    assert!(!loaded.together);
+    // Beside each other they are matched by id, whatever the order of their rows.
+    let loaded = load(&text(records, r#"["a2.csv", "a1.csv"]"#)).unwrap();
+    assert!(loaded.together);
+    assert_eq!(
+        (loaded.attributes[0].ids(), loaded.attributes[1].ids()),
+        (&[1, 2][..], &[3, 4][..])
+    );
+    assert!(loaded.reading.iter().any(|said| said.contains("1 rows are not used")));
+    let refusal = |text: &str| match load(text) {
+        Err(Error::Files(problem)) => *problem,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{text}"),
+    };
+    let swapped = refusal(&text(records, both));
+    assert!(matches!(&swapped, FilesError::Swapped { ids: 2, .. }), "{swapped}");
+    let lost = refusal(&text(records, r#"["a1.csv"]"#));
+    assert!(matches!(&lost, FilesError::NoAttributes { ids: 2, of: 2, row: 1, .. }), "{lost}");
+    for text in [
+        text(r#"["r1.csv", "r1.csv"]"#, r#"["a2.csv", "a1.csv"]"#),
         text(r#"["r1.csv"]"#, r#"["a2.csv", "a2.csv"]"#),
-    ];
-    for text in refused {
-        assert!(matches!(load(&text), Err(Error::Id { .. })), "{text}");
+    ] {
+        let problem = refusal(&text);
+        let fits =
+            matches!(problem, FilesError::Repeated { ids: 2, .. } | FilesError::Swapped { .. });
+        assert!(fits, "{problem}");
     }
+    let kind = refusal(&text(both, records));
+    assert!(matches!(kind, FilesError::WrongKind { under: "records", .. }), "{kind}");
     let refused = [
         text("[]", both),
         text(r#"["r1.csv"]"#, both).replace("version = 1", "version = 2"),
@@ -180,5 +203,55 @@ fn ids_must_match_across_files() {
     }
     let twice = "record_id,s\n1,f\n1,m\n";
     scratch.file("a1.csv", twice);
-    assert!(matches!(load(&text(r#"["r1.csv"]"#, both)), Err(Error::Id { row: 2, .. })));
+    let twice = load(&text(r#"["r1.csv"]"#, both));
+    assert!(matches!(twice, Err(Error::RepeatedIds { row: 2, ids: 1, .. })));
+}
+
+#[test]
+fn silos_need_no_record_ids_and_differences_are_told_by_file() {
+    let scratch = Scratch::new();
+    let rows = |from: usize, label: [&str; 2]| -> String {
+        let row = |i: usize| format!("{},{},{}\n", i % 7, label[i % 2], ["f", "m"][i / 2 % 2]);
+        (from..from + 8).map(row).collect::<Vec<_>>().concat()
+    };
+    let header = "x,y,s\n";
+    scratch.file("one.csv", format!("{header}{}", rows(0, ["no", "yes"])));
+    scratch.file("test.csv", format!("{header}{}", rows(3, ["no", "yes"])));
+    let job = "version = 1\nsilos = [\"one.csv\", \"two.csv\"]\ntest = \"test.csv\"\n[recipe]\n\
+               label = \"y\"\nsensitive = [\"s\"]\n";
+    let job = scratch.file("job.toml", job);
+    let load = |two: String| {
+        scratch.file("two.csv", two);
+        Job::read(&job).and_then(|job| job.load())
+    };
+    let loaded = load(format!("{header}{}", rows(1, ["no", "yes"]))).unwrap();
+    assert_eq!(loaded.records[1].ids(), (8..16).collect::<Vec<u64>>());
+    assert_eq!(loaded.attributes[1].ids(), loaded.records[1].ids());
+    let told = |two: String, words: &[&str]| {
+        let message = load(two).map(|_| ()).unwrap_err().to_string();
+        for word in words {
+            assert!(message.contains(word), "{word}: {message}");
+        }
+    };
+    told(format!("{header}{}", rows(1, ["no", "Yes"])), &["`Yes`", "two.csv", "case or spaces"]);
+    told(format!("{header}{}", rows(1, ["0", "1"])), &["`0`, `1`", "two.csv", "one.csv"]);
+    told(format!("X,y,s\n{}", rows(1, ["no", "yes"])), &["two.csv", "`x`", "did you mean `X`?"]);
+    told(
+        format!("{header}?!,no,f\n{}", rows(1, ["no", "yes"])),
+        &["`x`", "numbers", "text (`?!`)"],
+    );
+    let ids: String = rows(1, ["no", "yes"])
+        .lines()
+        .map(|line| format!("9,{line}\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    told(format!("record_id,{header}{ids}"), &["two.csv", "stand more than once"]);
+    let ids = ids
+        .replacen('9', "8", 7)
+        .lines()
+        .take(1)
+        .map(|l| format!("{l}\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    told(format!("record_id,{header}{ids}"), &["one.csv: has no column `record_id`"]);
 }

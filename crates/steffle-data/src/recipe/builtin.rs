@@ -84,7 +84,7 @@ impl Builtin {
     /// The same with other sensitive columns, where some are given. Classes are declared if the
     /// values of all of these columns are known; a sensitive column no longer cuts silos.
     pub fn recipe_for(&self, sensitive: &[String]) -> Recipe {
-        let mut recipe = (self.recipe)();
+        let mut recipe = Recipe { published: true, ..(self.recipe)() };
         if !sensitive.is_empty() {
             recipe.sensitive = sensitive.to_vec();
         }

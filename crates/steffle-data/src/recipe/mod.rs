@@ -37,15 +37,18 @@ pub enum Missing {
 /// ```
 /// use steffle_data::Recipe;
 /// let recipe = Recipe { drop: vec!["name".into()], ..Recipe::new("hired", &["gender", "race"]) };
-/// assert!(recipe.favourable.is_none()); // the last label in sorted order
+/// assert!(recipe.favourable.is_none()); // found among the labels
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// The column to predict.
     pub label: String,
-    /// The label that people want to get; by default the last one, numbers sorted by value and
-    /// text by its letters.
+    /// The labels, agreed; empty: those found in the data. A row with another label is refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// The label that people want to get; by default the better one of a well-known pair (`good` and
+    /// `bad`), else the last one, numbers sorted by value and text by its letters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub favourable: Option<String>,
     /// The sensitive columns; several form their product. None of them is ever a feature.
@@ -62,6 +65,10 @@ pub struct Recipe {
     /// ([`Dataset::of_table`](crate::Dataset::of_table)).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<String>,
+    /// Levels of a categorical feature that fewer usable rows than this have become one level,
+    /// `(other)`; none: see [`Dataset::of_table`](crate::Dataset::of_table).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rare: Option<u32>,
     /// Columns that are categories although they look like numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categorical: Vec<String>,
@@ -87,6 +94,10 @@ pub struct Recipe {
     /// How text files are written.
     #[serde(default, skip_serializing_if = "Dialect::is_usual")]
     pub dialect: Dialect,
+    /// Whether this is a published data set, to be cut and encoded as publications do: rows are split
+    /// at random, not by label, and no level is pooled.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub published: bool,
     /// New names for values, by column; equal new names merge. Such a column is categorical.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub merges: BTreeMap<String, BTreeMap<String, String>>,
@@ -196,6 +207,11 @@ impl Recipe {
 
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use steffle_site::record::{Records, Rows};
 
 use super::{MISSING_NAME, Schema};
 use crate::Error;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, OTHER_NAME};
 use crate::recipe::Missing;
 use crate::table::{Categories, Column, Table};
 
@@ -62,11 +62,13 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
     let recipe = schema.recipe();
     let labels = data.label().map_or_else(
         || Err(Error::Schema(format!("label `{}` is not text", recipe.label))),
-        |label| numbered(label, rows, &recipe.label, schema.labels(), false),
+        |label| numbered(data, label, rows, &recipe.label, schema.labels(), false),
     )?;
     let kept = recipe.missing != Missing::Drop;
     let strata = match (data.stratum(), &recipe.stratum) {
-        (Some(stratum), Some(name)) => Some(numbered(stratum, rows, name, schema.strata(), kept)?),
+        (Some(stratum), Some(name)) => {
+            Some(numbered(data, stratum, rows, name, schema.strata(), kept)?)
+        }
         _ => None,
     };
     let ids = data.ids(rows);
@@ -152,13 +154,15 @@ fn encode_rows(
         let known: BTreeMap<&str, u32> =
             column.levels.iter().map(String::as_str).zip(first..).collect();
         let renamed = schema.recipe().merges.get(&column.name).filter(|_| merges == Merges::ToDo);
-        let code = |level: &str| known.get(level).copied().unwrap_or(layout.absent());
+        // Where rare levels are pooled, one that training never saw is as rare as they are.
+        let unknown = known.get(OTHER_NAME).copied().unwrap_or(layout.absent());
+        let code = |level: &str| known.get(level).copied().unwrap_or(unknown);
         let by_level: Vec<u32> = text
             .levels
             .iter()
             .map(|level| code(renamed.and_then(|names| names.get(level)).unwrap_or(level)))
             .collect();
-        let for_missing = code(MISSING_NAME);
+        let for_missing = known.get(MISSING_NAME).copied().unwrap_or(layout.absent());
         let (mut unseen, mut missing) = (0, 0);
         let slots = codes[at..].iter_mut().step_by(layout.categorical);
         for (slot, &row) in slots.zip(rows) {
@@ -195,6 +199,7 @@ fn not_numbers(table: &Table, place: usize) -> Error {
 
 /// The number of each row's level among the agreed names; refuses other levels.
 fn numbered(
+    data: &Dataset,
     text: &Categories,
     rows: &[u32],
     column: &str,
@@ -208,6 +213,7 @@ fn numbered(
         .map(|&row| {
             let level = by_level.get(text.codes[row as usize] as usize);
             level.copied().unwrap_or(for_missing).ok_or_else(|| Error::Unagreed {
+                origin: data.table().origin().to_owned(),
                 row: u64::from(row) + 1,
                 column: column.to_owned(),
                 known: known.to_vec(),

@@ -41,29 +41,70 @@ pub fn evaluation_groups(data: &Dataset, rows: &[u32], schema: &Schema) -> Resul
     Ok(Groups { classes, names: schema.classes().to_vec() })
 }
 
+/// An attributes file that was read: record ids, and a class for each that nobody is shown.
+pub(crate) struct AttributesFile {
+    origin: String,
+    ids: Vec<u64>,
+    classes: Vec<u16>,
+    class_count: usize,
+}
+
+impl AttributesFile {
+    /// Reads record ids and sensitive columns.
+    ///
+    /// A missing sensitive value is kept as such, and one outside the agreed classes counts as missing,
+    /// as everywhere.
+    pub(crate) fn read(
+        path: &Path,
+        recipe: &Recipe,
+        class_names: &[String],
+    ) -> Result<Self, Error> {
+        let columns = Columns::All { text: recipe.sensitive.clone() };
+        let mut table = read_as(path, &columns, &recipe.sealing(recipe.dialect.clone()))?;
+        let id = recipe.record_id.as_deref().unwrap_or("record_id");
+        let rows: Vec<u32> = (0..table.rows() as u32).collect();
+        let ids = ids_of(&table, id, &rows)?;
+        let columns = recipe
+            .sensitive
+            .iter()
+            .map(|name| sensitive_column(&mut table, name, recipe))
+            .collect::<Result<Vec<_>, _>>()?;
+        let columns: Vec<&Categories> = columns.iter().collect();
+        let classes = classes_of(&columns, &rows, &recipe.sensitive, class_names)?;
+        let origin = table.origin().to_owned();
+        Ok(Self { origin, ids, classes, class_count: class_names.len() })
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    pub(crate) fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// Seals everything, in the order of the file.
+    pub(crate) fn seal(self) -> Result<Attributes, Error> {
+        Ok(Attributes::new(self.ids, Sensitive::new(self.classes), self.class_count)?)
+    }
+
+    /// Seals what is about the given records, in their order; about one that is not in the file
+    /// nothing is known.
+    pub(crate) fn seal_for(self, ids: Vec<u64>) -> Result<Attributes, Error> {
+        let known: HashMap<u64, u16> = self.ids.iter().copied().zip(self.classes).collect();
+        let class = |id: &u64| known.get(id).copied().unwrap_or(MISSING_CLASS);
+        let classes = ids.iter().map(class).collect();
+        Ok(Attributes::new(ids, Sensitive::new(classes), self.class_count)?)
+    }
+}
+
 /// Reads an attributes file: record ids and sensitive columns, sealed at once.
-///
-/// A missing sensitive value is kept as such, and one outside the agreed classes counts as missing, as
-/// everywhere.
 pub fn load_attributes(
     path: &Path,
     recipe: &Recipe,
     class_names: &[String],
 ) -> Result<Attributes, Error> {
-    let columns = Columns::All { text: recipe.sensitive.clone() };
-    let mut table = read_as(path, &columns, &recipe.sealing(recipe.dialect.clone()))?;
-    let id = recipe.record_id.as_deref().unwrap_or("record_id");
-    let at = table.require(id, "the record id")?;
-    let rows: Vec<u32> = (0..table.rows() as u32).collect();
-    let ids = ids_of(&table.columns()[at], id, &rows)?;
-    let columns = recipe
-        .sensitive
-        .iter()
-        .map(|name| sensitive_column(&mut table, name, recipe))
-        .collect::<Result<Vec<_>, _>>()?;
-    let columns: Vec<&Categories> = columns.iter().collect();
-    let classes = classes_of(&columns, &rows, &recipe.sensitive, class_names)?;
-    Ok(Attributes::new(ids, Sensitive::new(classes), class_names.len())?)
+    AttributesFile::read(path, recipe, class_names)?.seal()
 }
 
 fn sensitive_column(table: &mut Table, name: &str, recipe: &Recipe) -> Result<Categories, Error> {
@@ -98,7 +139,8 @@ fn classes_of(
 ) -> Result<Vec<u16>, Error> {
     if columns.len() != names.len() {
         let column = names.join(PRODUCT);
-        return Err(Error::UnknownColumn { column, role: "sensitive", known: Vec::new() });
+        let origin = "the file".to_owned();
+        return Err(Error::UnknownColumn { origin, column, role: "sensitive", known: Vec::new() });
     }
     let mut found: HashMap<Vec<u32>, u16> = HashMap::new();
     let mut key = vec![0; columns.len()];

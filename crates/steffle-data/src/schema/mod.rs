@@ -1,6 +1,7 @@
 //! What is agreed before a run: columns, levels, scaling, class names and labels.
 
 mod encode;
+mod favour;
 mod groups;
 mod hash;
 mod summary;
@@ -9,10 +10,13 @@ use serde::{Deserialize, Serialize};
 use steffle_site::record::Layout;
 
 use crate::Error;
+use crate::dataset::lookalikes;
 use crate::recipe::Recipe;
 use crate::table::{Columns, Dialect, Kind, level_order};
 
 pub use encode::{Encoded, Unmatched, encode, encode_features};
+pub(crate) use favour::{favourable, guessed};
+pub(crate) use groups::AttributesFile;
 pub use groups::{Groups, attributes, evaluation_groups, load_attributes};
 pub use summary::{Moments, Summary};
 
@@ -83,7 +87,8 @@ impl Schema {
     /// recipe declares; refuses fewer than two labels or classes, too many of them, and a favourable
     /// label that does not exist. Where the recipe declares no class, those that occur are taken.
     pub fn from_summary(recipe: &Recipe, summary: &Summary) -> Result<Self, Error> {
-        let labels = sorted(&summary.labels);
+        let labels =
+            if recipe.labels.is_empty() { sorted(&summary.labels) } else { recipe.labels.clone() };
         check_classes("label", &recipe.label, &labels)?;
         let favourable = favourable(recipe, &labels)?;
         let names = recipe.sensitive.join(PRODUCT);
@@ -126,6 +131,27 @@ impl Schema {
             numeric: numeric.collect(),
             categorical,
         })
+    }
+
+    /// Levels of features that differ in case or spaces only, one sentence per column.
+    pub fn lookalikes(&self) -> Vec<String> {
+        const SHOWN: usize = 3;
+        let sentence = |column: &Categorical| {
+            let pairs = lookalikes(&column.levels);
+            let shown = pairs.iter().take(SHOWN).map(|[one, two]| format!("`{one}` and `{two}`"));
+            let mut shown: Vec<String> = shown.collect();
+            if pairs.len() > SHOWN {
+                shown.push(format!("{} more", pairs.len() - SHOWN));
+            }
+            let name = &column.name;
+            (!pairs.is_empty()).then(|| {
+                let shown = shown.join(", ");
+                format!(
+                    "levels of `{name}` that differ in case or spaces only: {shown}; one value?"
+                )
+            })
+        };
+        self.0.categorical.iter().filter_map(sentence).collect()
     }
 
     /// How encoded rows are laid out.
@@ -193,6 +219,8 @@ impl Schema {
                 said.missing_markers.clone()
             },
             decimal_comma: known.decimal_comma,
+            dates: said.dates.or(known.dates),
+            date_columns: known.date_columns,
             ..said.clone()
         }
     }
@@ -239,6 +267,8 @@ impl Schema {
         // A stratum that is not a feature stays in `drop`, or it would become one.
         recipe.drop.retain(is_read);
         recipe.keep.clear();
+        // An unknown label is counted and refused before a row is encoded.
+        recipe.labels.clone_from(&self.0.labels);
         recipe.merges.retain(|name, _| is_read(name));
         recipe
     }
@@ -299,18 +329,6 @@ fn check_classes(role: &'static str, column: &str, found: &[String]) -> Result<(
 
 fn too_many(role: &'static str, column: &str, found: usize, limit: usize) -> Error {
     Error::TooManyClasses { role, column: column.to_owned(), found, limit }
-}
-
-pub(crate) fn favourable(recipe: &Recipe, labels: &[String]) -> Result<u16, Error> {
-    let Some(given) = &recipe.favourable else {
-        return Ok(labels.len() as u16 - 1);
-    };
-    let at = labels.iter().position(|label| label == given);
-    at.map(|at| at as u16).ok_or_else(|| Error::Favourable {
-        given: given.clone(),
-        column: recipe.label.clone(),
-        classes: labels.to_vec(),
-    })
 }
 
 /// Every combination of the levels of the sensitive columns.

@@ -61,3 +61,33 @@ fn impossible_fractions_and_sizes_are_refused() {
     assert!(matches!(split(&data(9, 9), 0.0, &mut rng(1)), Err(Error::TooFewRows { rows: 9 })));
     assert_eq!(hold_out(&many, many.rows(), 0.1, &mut rng(1)).unwrap().1.len(), 1);
 }
+
+/// One row in ten has label 1: every part has its share, to the row.
+#[test]
+fn labels_have_their_share_in_every_part() {
+    let n = 1000;
+    let numbers = |f: &dyn Fn(usize) -> usize| {
+        Column::Numbers((0..n).map(|row| f(row) as f64).collect::<Vec<_>>())
+    };
+    let columns = || {
+        vec![
+            ("x".to_owned(), numbers(&|row| row)),
+            ("y".to_owned(), numbers(&|row| usize::from(row % 10 == 0))),
+            ("s".to_owned(), numbers(&|row| row % 2)),
+        ]
+    };
+    let count = |published: bool, seed: u64| {
+        let recipe = Recipe { published, ..Recipe::new("y", &["s"]) };
+        let data = Dataset::new(Table::new("test", columns()).unwrap(), recipe).unwrap();
+        let parts = split(&data, 0.2, &mut rng(seed)).unwrap();
+        let ones = |rows: &[u32]| rows.iter().filter(|&&row| row % 10 == 0).count();
+        assert_eq!((parts.test.len(), parts.validation.len()), (250, 150));
+        [ones(&parts.test), ones(&parts.validation), ones(&parts.train)]
+    };
+    for seed in 0..5 {
+        assert_eq!(count(false, seed), [25, 15, 60], "seed {seed}");
+    }
+    // A published data set is split without looking at labels: 20 seeds all agree by chance with
+    // probability below 1e-15.
+    assert!((0..20).any(|seed| count(true, seed) != [25, 15, 60]));
+}

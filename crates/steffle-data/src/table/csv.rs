@@ -13,6 +13,9 @@ use super::text::{Text, TextFile, unreadable};
 use super::{Table, unique_names};
 use crate::Error;
 
+/// A column that begins with this many numbers is one of numbers, but for a cell.
+const MANY_NUMBERS: u64 = 20;
+
 /// Characters of a cell beyond this are no value.
 const LONGEST_CELL: usize = 1 << 20;
 
@@ -47,6 +50,8 @@ impl CsvReader {
             encoding: file.encoding,
             without_header: !dialect.columns.is_empty(),
             renamed: first.renamed.clone(),
+            nameless: first.nameless.clone(),
+            number_in_header: first.number_in_header(dialect),
             ..Reading::default()
         };
         let markers = dialect.markers();
@@ -69,10 +74,26 @@ impl CsvReader {
             let name = &names[at];
             match evidence.verdict(dialect.preferred(name)) {
                 Verdict::Numbers(notation) => {
+                    if matches!(columns, Columns::Only(_)) {
+                        same_as_in_training(&first, name, notation, &evidence, dialect)?;
+                    }
                     (kinds[at], notations[at]) = (Kind::Number, notation);
                     reading.note(name, notation);
                 }
-                Verdict::Text => {}
+                Verdict::Text => {
+                    let begins =
+                        evidence.stranger().filter(|(numbers, _)| *numbers >= MANY_NUMBERS);
+                    if let Some((numbers, cell)) = begins {
+                        reading.strangers.push((name.clone(), numbers, cell.to_owned()));
+                    }
+                }
+                Verdict::AmbiguousDate(value) if matches!(columns, Columns::Only(_)) => {
+                    let (origin, column) = (first.origin, name.clone());
+                    return Err(Error::AmbiguousDate { origin, column, value });
+                }
+                Verdict::AmbiguousDate(value) => {
+                    reading.ambiguous_dates.push((name.clone(), value));
+                }
                 Verdict::Ambiguous(example) if matches!(columns, Columns::Only(_)) => {
                     let (origin, column) = (first.origin, name.clone());
                     return Err(Error::AmbiguousNumber { origin, column, value: example });
@@ -83,6 +104,11 @@ impl CsvReader {
         let lines = Lines::open(file, delimiter, dialect)?;
         let chosen = columns.choose(&lines.origin, &lines.names, |at| kinds[at])?;
         Ok(Self { lines, chosen, notations, markers, reading })
+    }
+
+    /// The names of all columns of the file.
+    pub(super) fn names(&self) -> &[String] {
+        &self.lines.names
     }
 
     /// The next rows, at most `limit` of them.
@@ -115,6 +141,7 @@ struct Lines {
     reader: csv::Reader<Text>,
     names: Vec<String>,
     renamed: Vec<String>,
+    nameless: Vec<String>,
     /// Per column whether nothing about its cells may be told.
     sealed: Vec<bool>,
     record: ByteRecord,
@@ -137,10 +164,25 @@ impl Lines {
         } else {
             dialect.columns.iter().map(|name| name.trim().to_owned()).collect()
         };
+        let nameless = name_all(&mut names);
         let renamed = unique_names(&mut names);
         let sealed = names.iter().map(|name| dialect.sealed.contains(name)).collect();
         let record = ByteRecord::new();
-        Ok(Self { file: file.clone(), origin, reader, names, renamed, sealed, record, row: 0 })
+        let file = file.clone();
+        Ok(Self { file, origin, reader, names, renamed, nameless, sealed, record, row: 0 })
+    }
+
+    /// A name that is a number, unless the names count on or are years: then the line is more likely
+    /// a row.
+    fn number_in_header(&self, dialect: &Dialect) -> Option<(String, usize)> {
+        let number = |name: &&String| name.parse::<f64>().is_ok_and(f64::is_finite);
+        let numbers: Vec<&String> = self.names.iter().filter(number).collect();
+        let whole: Vec<i64> = numbers.iter().filter_map(|name| name.parse().ok()).collect();
+        let counted = whole.len() == numbers.len()
+            && (whole.windows(2).all(|pair| pair[1] == pair[0] + 1) && numbers.len() > 1
+                || whole.iter().all(|name| (1900..2100).contains(name)));
+        let first = numbers.first().filter(|_| !counted && dialect.columns.is_empty())?;
+        Some(((*first).clone(), self.names.len()))
     }
 
     /// Goes to the next line; none is left at the end.
@@ -236,6 +278,34 @@ impl Lines {
             Misfit::NotANumber => Error::NotANumber { origin, row, column, value },
         }
     }
+}
+
+/// Refuses dates where training had other numbers, and the other way round: both are numbers, and the
+/// model would not notice.
+fn same_as_in_training(
+    lines: &Lines,
+    name: &str,
+    notation: Notation,
+    evidence: &Evidence,
+    dialect: &Dialect,
+) -> Result<(), Error> {
+    let dates = matches!(notation, Notation::Date(_));
+    let problem = match dialect.date_columns.contains_key(name) {
+        true if !dates && !evidence.is_empty() => "holds no dates, as it did in training",
+        false if dates => "holds dates, and other numbers in training",
+        _ => return Ok(()),
+    };
+    Err(Error::Date { origin: lines.origin.clone(), column: name.to_owned(), problem })
+}
+
+/// Gives columns without a name that of their place; returns the new ones.
+fn name_all(names: &mut [String]) -> Vec<String> {
+    let mut new = Vec::new();
+    for (at, name) in names.iter_mut().enumerate().filter(|(_, name)| name.is_empty()) {
+        *name = format!("column {}", at + 1);
+        new.push(name.clone());
+    }
+    new
 }
 
 fn header(

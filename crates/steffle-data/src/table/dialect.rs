@@ -1,11 +1,15 @@
 //! How a text file is written, as far as its owner says, and what is found by looking at it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use csv::ReaderBuilder;
 use serde::{Deserialize, Serialize};
+
+use super::date::DateOrder;
+use super::notation::Preferred;
 
 /// How a table of text is written. What is not said is found by looking at the file.
 ///
@@ -36,6 +40,12 @@ pub struct Dialect {
     /// Columns that had a decimal comma in the training file: the meaning of `1.234` in them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decimal_comma: Vec<String>,
+    /// Which reading of `3/4/2020` is meant where both are possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dates: Option<DateOrder>,
+    /// Columns that were dates in the training file, and how these were written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub date_columns: BTreeMap<String, DateOrder>,
     /// The spellings of a missing value, besides the empty cell; empty: the usual ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing_markers: Vec<String>,
@@ -50,22 +60,27 @@ impl Dialect {
         *self == Self::default()
     }
 
-    /// What holds for every file of this meaning, whoever wrote it: the markers and which columns
-    /// have a decimal comma.
+    /// What holds for every file of this meaning, whoever wrote it: the markers, which columns have a
+    /// decimal comma and which are dates.
     #[must_use]
     pub fn lasting(&self) -> Self {
         Self {
             decimal: self.decimal,
             decimal_comma: self.decimal_comma.clone(),
+            dates: self.dates,
+            date_columns: self.date_columns.clone(),
             missing_markers: self.missing_markers.clone(),
             ..Self::default()
         }
     }
 
     /// The reading of a column that is preferred where several are possible.
-    pub(super) fn preferred(&self, column: &str) -> Option<Decimal> {
+    pub(super) fn preferred(&self, column: &str) -> Preferred {
         let known = self.decimal_comma.iter().any(|own| own == column);
-        self.decimal.or(known.then_some(Decimal::Comma))
+        Preferred {
+            decimal: self.decimal.or(known.then_some(Decimal::Comma)),
+            date: self.dates.or(self.date_columns.get(column).copied()),
+        }
     }
 
     pub(super) fn markers(&self) -> Markers {
@@ -82,8 +97,8 @@ impl Dialect {
 pub struct Delimiter(pub(super) u8);
 
 /// The delimiters that are looked for, and their names.
-const DELIMITERS: [(u8, &str); 4] =
-    [(b',', "comma"), (b';', "semicolon"), (b'\t', "tab"), (b'|', "pipe")];
+const DELIMITERS: [(u8, &str); 5] =
+    [(b',', "comma"), (b';', "semicolon"), (b'\t', "tab"), (b'|', "pipe"), (b' ', "space")];
 
 impl FromStr for Delimiter {
     type Err = String;
@@ -93,7 +108,6 @@ impl FromStr for Delimiter {
         match (named, word.as_bytes()) {
             (Some((byte, _)), _) => Ok(Self(*byte)),
             (_, b"\\t") => Ok(Self(b'\t')),
-            (_, b"space") => Ok(Self(b' ')),
             (_, &[byte]) if byte == b' ' || byte == b'\t' || byte.is_ascii_punctuation() => {
                 match byte {
                     b'"' => Err(Self::allowed()),
@@ -198,9 +212,11 @@ impl Markers {
 /// The delimiter of a file that begins with `sample`: of those that cut every line into the same
 /// number of cells, two or more, the one that gives the most. Where none does, `usual` if it cuts
 /// the first line at all, else the one that cuts the first line most often. Quoted cells count as
-/// one. `whole` says that the sample ends where the file ends.
+/// one. A space separates only where nothing else does: it stands inside of cells as well. `whole`
+/// says that the sample ends where the file ends.
 pub(super) fn find_delimiter(sample: &[u8], whole: bool, usual: u8) -> u8 {
-    let others = DELIMITERS.iter().map(|(byte, _)| *byte).filter(|&byte| byte != usual);
+    let others =
+        DELIMITERS.iter().map(|(byte, _)| *byte).filter(|&byte| byte != usual && byte != b' ');
     let candidates: Vec<(u8, Vec<usize>)> =
         [usual].into_iter().chain(others).map(|byte| (byte, widths(sample, whole, byte))).collect();
     let first = |widths: &[usize]| widths.first().copied().unwrap_or(0);
@@ -217,9 +233,11 @@ pub(super) fn find_delimiter(sample: &[u8], whole: bool, usual: u8) -> u8 {
     let regular =
         |widths: &[usize]| first(widths) > 1 && widths.iter().all(|&width| width == first(widths));
     let splits = |widths: &[usize]| first(widths) > 1;
+    let space = widths(sample, whole, b' ');
     most(&regular)
         .or_else(|| splits(&candidates[0].1).then_some(usual))
         .or_else(|| most(&splits))
+        .or_else(|| regular(&space).then_some(b' '))
         .unwrap_or(usual)
 }
 

@@ -4,6 +4,7 @@ mod builder;
 mod categories;
 mod contain;
 mod csv;
+mod date;
 mod dialect;
 mod notation;
 mod parquet;
@@ -18,7 +19,10 @@ use crate::Error;
 
 pub(crate) use categories::level_order;
 pub use categories::{Categories, MISSING_LEVEL};
+pub use date::DateOrder;
+pub(crate) use date::date_of;
 pub use dialect::{Decimal, Delimiter, Dialect, Encoding, USUAL_MARKERS};
+pub(crate) use reader::read_names;
 pub use reader::{Columns, Kind, Reader, read, read_as, read_parquet_bytes};
 pub use reading::Reading;
 pub(crate) use write::temporary_beside;
@@ -162,6 +166,7 @@ impl Table {
     /// The place of a column that a role needs.
     pub(crate) fn require(&self, name: &str, role: &'static str) -> Result<usize, Error> {
         self.position(name).ok_or_else(|| Error::UnknownColumn {
+            origin: self.origin.clone(),
             column: name.to_owned(),
             role,
             known: self.names.clone(),
@@ -202,8 +207,7 @@ fn unique_names(names: &mut [String]) -> Vec<String> {
     let mut taken: std::collections::HashSet<String> = names.iter().cloned().collect();
     let mut seen = std::collections::HashSet::new();
     let mut renamed = Vec::new();
-    // Columns without a name are refused, not numbered.
-    for name in names.iter_mut().filter(|name| !name.is_empty()) {
+    for name in names.iter_mut() {
         if seen.insert(name.clone()) {
             continue;
         }

@@ -1,5 +1,6 @@
-//! Numbers as people write them: decimal commas, separators of thousands, currency signs.
+//! Numbers as people write them: decimal commas, separators of thousands, currency signs, dates.
 
+use super::date::{DateEvidence, DateOrder};
 use super::dialect::Decimal;
 
 /// How the numbers of a column are written.
@@ -12,6 +13,8 @@ pub(super) enum Notation {
     Point,
     /// With a decimal comma, or separators of thousands that go with one.
     Comma,
+    /// As dates, which count as days from 1970-01-01.
+    Date(DateOrder),
 }
 
 impl Notation {
@@ -22,6 +25,7 @@ impl Notation {
             Self::Point => cell.parse().ok().or_else(|| read(cell, '.')),
             Self::Comma if cell.contains('.') => read(cell, ','),
             Self::Comma => cell.parse().ok().or_else(|| read(cell, ',')),
+            Self::Date(order) => order.parse(cell),
         }
     }
 }
@@ -34,6 +38,17 @@ pub(super) struct Evidence {
     comma: bool,
     /// A cell that is two different numbers in the two readings.
     differs: Option<String>,
+    dates: DateEvidence,
+    /// Cells that were numbers before the first one that is not, and that one.
+    numbers: u64,
+    stranger: Option<String>,
+}
+
+/// What is preferred where a column has several readings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Preferred {
+    pub(super) decimal: Option<Decimal>,
+    pub(super) date: Option<DateOrder>,
 }
 
 /// What a column is.
@@ -43,18 +58,42 @@ pub(super) enum Verdict {
     Text,
     /// Numbers that have two readings, with an example.
     Ambiguous(String),
+    /// Dates that have two readings, with an example.
+    AmbiguousDate(String),
 }
 
 impl Default for Evidence {
     fn default() -> Self {
-        Self { plain: true, point: true, comma: true, differs: None }
+        Self {
+            plain: true,
+            point: true,
+            comma: true,
+            differs: None,
+            dates: DateEvidence::default(),
+            numbers: 0,
+            stranger: None,
+        }
     }
 }
 
 impl Evidence {
     /// Whether no further cell can change that this is text.
     pub(super) fn is_text(&self) -> bool {
+        self.no_number() && self.dates.is_over()
+    }
+
+    /// Whether no cell has been seen.
+    pub(super) fn is_empty(&self) -> bool {
+        self.numbers == 0 && self.stranger.is_none()
+    }
+
+    fn no_number(&self) -> bool {
         !self.plain && !self.point && !self.comma
+    }
+
+    /// How many cells were numbers before the first one that is none, and that one.
+    pub(super) fn stranger(&self) -> Option<(u64, &str)> {
+        self.stranger.as_deref().map(|cell| (self.numbers, cell))
     }
 
     /// Takes in a cell that is not missing.
@@ -62,6 +101,13 @@ impl Evidence {
         if self.is_text() {
             return;
         }
+        if !self.dates.is_over() {
+            self.dates.see(cell);
+        }
+        if self.no_number() {
+            return;
+        }
+        self.numbers += 1;
         let plain: Option<f64> = cell.parse().ok();
         if let Some(number) = plain {
             // The usual case, and the fast one: without a point both readings are this number.
@@ -74,6 +120,10 @@ impl Evidence {
         let point = Notation::Point.parse(cell).filter(|_| self.point);
         let comma = Notation::Comma.parse(cell).filter(|_| self.comma);
         self.compare(point, comma, cell);
+        if self.no_number() {
+            self.numbers -= 1;
+            self.stranger = Some(cell.to_owned());
+        }
     }
 
     fn compare(&mut self, point: Option<f64>, comma: Option<f64>, cell: &str) {
@@ -88,9 +138,16 @@ impl Evidence {
 
     /// What the column is. A column that programs could have written is read as they write; one
     /// that has two readings is decided by `preferred` or not at all.
-    pub(super) fn verdict(&self, preferred: Option<Decimal>) -> Verdict {
+    pub(super) fn verdict(&self, preferred: Preferred) -> Verdict {
+        match self.dates.verdict(preferred.date) {
+            // A column without any cell is one of numbers.
+            _ if self.is_empty() => {}
+            Some(Ok(order)) => return Verdict::Numbers(Notation::Date(order)),
+            Some(Err(example)) => return Verdict::AmbiguousDate(example),
+            None => {}
+        }
         let plainest = if self.plain { Notation::Plain } else { Notation::Point };
-        match preferred {
+        match preferred.decimal {
             Some(Decimal::Comma) if self.comma && self.differs.is_some() => {
                 return Verdict::Numbers(Notation::Comma);
             }
@@ -179,7 +236,7 @@ mod tests {
     fn verdict(cells: &[&str], preferred: Option<Decimal>) -> Verdict {
         let mut evidence = Evidence::default();
         cells.iter().for_each(|cell| evidence.see(cell));
-        evidence.verdict(preferred)
+        evidence.verdict(Preferred { decimal: preferred, date: None })
     }
 
     #[test]
@@ -233,5 +290,8 @@ mod tests {
         assert_eq!(verdict(&["$5", "$10"], None), numbers(Notation::Point));
         assert_eq!(verdict(&["$5", "free"], None), Verdict::Text);
         assert_eq!(verdict(&[], None), numbers(Notation::Plain));
+        let dates = numbers(Notation::Date(DateOrder::YearFirst));
+        assert_eq!(verdict(&["2020-01-31", "2020-02-01 10:00"], None), dates);
+        assert_eq!(verdict(&["2020-01-31", "7"], None), Verdict::Text);
     }
 }

@@ -74,6 +74,11 @@ impl ParquetReader {
         })
     }
 
+    /// The names of all columns of the file.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// The next rows, at most `limit` of them. After an error there is nothing more to read.
     pub(super) fn next_chunk(&mut self, limit: usize) -> Result<Table, Error> {
         let origin = self.origin.clone();

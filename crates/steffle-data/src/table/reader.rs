@@ -1,6 +1,7 @@
 //! Reads files whole or in chunks; the file name says which format it is.
 
 use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use super::csv::CsvReader;
@@ -52,6 +53,7 @@ impl Columns {
                 .map(|(name, kind)| {
                     let at = names.iter().position(|known| known == name);
                     at.map(|at| (at, *kind)).ok_or_else(|| Error::UnknownColumn {
+                        origin: origin.to_owned(),
                         column: name.clone(),
                         role: "a column of the schema",
                         known: names.to_vec(),
@@ -85,11 +87,13 @@ impl Reader {
         Self::open_as(path, columns, &Dialect::default())
     }
 
-    /// The same for a file whose owner says how it is written. With a delimiter given, a file of any
-    /// name that does not promise Parquet is text.
+    /// The same for a file whose owner says how it is written. A file of any name that promises nothing
+    /// else is text, if a delimiter is given or it looks like text.
     pub fn open_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Self, Error> {
         let format = match FileFormat::of(path) {
-            Err(Error::Extension { .. }) if dialect.delimiter.is_some() => {
+            Err(Error::Extension { .. })
+                if dialect.delimiter.is_some() || looks_like_text(path)? =>
+            {
                 FileFormat::Delimited(b',', Packing::of(path))
             }
             format => format?,
@@ -128,6 +132,15 @@ impl Reader {
             Format::Csv(reader) => reader.next_chunk(usize::MAX),
             Format::Parquet(reader) => reader.next_chunk(usize::MAX),
         }
+    }
+}
+
+/// The column names of a file, as they are used.
+pub(crate) fn read_names(path: &Path, dialect: &Dialect) -> Result<Vec<String>, Error> {
+    let none = Columns::Only(Vec::new());
+    match Reader::open_as(path, &none, dialect)?.0 {
+        Format::Csv(reader) => Ok(reader.names().to_vec()),
+        Format::Parquet(reader) => Ok(reader.names().to_vec()),
     }
 }
 
@@ -191,6 +204,19 @@ impl FileFormat {
             _ => Err(Error::Extension { path: path.to_path_buf() }),
         }
     }
+}
+
+/// Whether a file begins with text: no NUL byte, no archive, no JSON.
+fn looks_like_text(path: &Path) -> Result<bool, Error> {
+    let fail = |source| Error::io(path, source);
+    let mut sample = Vec::new();
+    let file = File::open(path).map_err(fail)?;
+    if file.metadata().map_err(fail)?.is_dir() || Packing::of(path) != Packing::None {
+        return Ok(false);
+    }
+    file.take(1 << 12).read_to_end(&mut sample).map_err(fail)?;
+    let other = [&b"PK"[..], b"{", b"[", b"%PDF", b"<"].iter().any(|mark| sample.starts_with(mark));
+    Ok(!other && !sample.contains(&0) && !sample.is_empty())
 }
 
 fn extension(path: &Path) -> Option<String> {

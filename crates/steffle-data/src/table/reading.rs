@@ -1,5 +1,6 @@
 //! What was decided while a file was read, for people to check.
 
+use super::date::DateOrder;
 use super::dialect::{Delimiter, Encoding};
 use super::notation::Notation;
 use super::reader::Packing;
@@ -15,9 +16,17 @@ pub struct Reading {
     pub(super) without_header: bool,
     /// New names of columns whose name stood twice.
     pub(super) renamed: Vec<String>,
+    /// Names of columns that had none.
+    pub(super) nameless: Vec<String>,
+    /// A number in the header line, which may be no header then, and how many names there are.
+    pub(super) number_in_header: Option<(String, usize)>,
     pub(super) comma: Vec<String>,
     pub(super) point: Vec<String>,
     pub(super) ambiguous: Vec<(String, String)>,
+    pub(super) dates: Vec<(String, DateOrder)>,
+    pub(super) ambiguous_dates: Vec<(String, String)>,
+    /// Columns of text that begin as numbers, how many there are, and the first cell that is none.
+    pub(super) strangers: Vec<(String, u64, String)>,
 }
 
 impl Reading {
@@ -26,12 +35,18 @@ impl Reading {
             Notation::Plain => {}
             Notation::Point => self.point.push(column.to_owned()),
             Notation::Comma => self.comma.push(column.to_owned()),
+            Notation::Date(order) => self.dates.push((column.to_owned(), order)),
         }
     }
 
     /// Columns whose numbers have a decimal comma.
     pub fn decimal_comma(&self) -> &[String] {
         &self.comma
+    }
+
+    /// Columns that are dates, and how these are written.
+    pub fn dates(&self) -> &[(String, DateOrder)] {
+        &self.dates
     }
 
     /// Everything that was decided, one sentence each.
@@ -56,6 +71,14 @@ impl Reading {
             let names = quoted(&self.renamed);
             said.push(format!("column names that repeat are now called {names}"));
         }
+        if !self.nameless.is_empty() {
+            let names = quoted(&self.nameless);
+            said.push(format!("columns without a name are now called {names}"));
+        }
+        if !self.dates.is_empty() {
+            let names: Vec<String> = self.dates.iter().map(|(name, _)| name.clone()).collect();
+            said.push(format!("dates, as days from 1970-01-01, in {}", quoted(&names)));
+        }
         if !self.comma.is_empty() {
             said.push(format!("numbers with a decimal comma in {}", quoted(&self.comma)));
         }
@@ -77,7 +100,28 @@ impl Reading {
                  thousand or a fraction; say --decimal point or --decimal comma"
             )
         };
-        self.ambiguous.iter().map(sentence).collect()
+        let date = |(column, example): &(String, String)| {
+            format!(
+                "column `{column}` is read as text, not as dates: `{example}` can be two days; say \
+                 --dates day-first or --dates month-first"
+            )
+        };
+        let stranger = |(column, numbers, cell): &(String, u64, String)| {
+            format!(
+                "column `{column}` is read as text because of `{cell}` after {numbers} numbers; if \
+                 that means a missing value, say --missing-markers with it"
+            )
+        };
+        let header = |(number, names): &(String, usize)| {
+            format!(
+                "the first line looks like a row, not like names (`{number}` is a number); if the \
+                 file has no header line, say --columns with {names} names"
+            )
+        };
+        let header = self.number_in_header.iter().map(header);
+        let numbers = self.ambiguous.iter().map(sentence);
+        let dates = self.ambiguous_dates.iter().map(date);
+        header.chain(numbers).chain(dates).chain(self.strangers.iter().map(stranger)).collect()
     }
 }
 
