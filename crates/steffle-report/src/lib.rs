@@ -1,6 +1,6 @@
 //! Results as pictures: a [`Study`] is plain data, and everything here is a pure function of it.
 //!
-//! [`svg`] and [`png()`] draw one [`Panel`]; [`html`] makes one page of a whole study that needs nothing
+//! [`svg`] and [`png()`] draw one [`Panel`]; [`run_html`] makes the page of one run ([`RunPage`]); [`html`] makes one page of a whole study that needs nothing
 //! else, no network and no other file. The crate knows no method, no data set and no file: whoever
 //! ran the methods fills in a [`Study`], and whoever asked for pictures writes them down.
 //!
@@ -60,12 +60,14 @@ mod error;
 mod escape;
 mod html;
 mod plot;
+mod run;
 mod study;
 mod words;
 
 pub use error::{Error, Result};
-pub use html::html;
+pub use html::{html, run_html};
 pub use plot::{png, svg};
+pub use run::{Measure, RunPage};
 pub use study::{
     Curve, EqualError, Fit, Kind, Mark, Panel, Point, Privacy, Published, Reached, Study, Table,
 };

@@ -255,4 +255,64 @@ mod needs_chromium {
             browser.string("document.querySelector('.point title').textContent").contains("λ = 0")
         );
     }
+
+    /// No table needs scrolling on a laptop or a wide screen, and switches have the curves' names.
+    #[test]
+    fn tables_fit_wide_screens_and_switches_fit_a_phone() {
+        let mut browser = open("widths");
+        let clipped = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)\
+                       .map(e => `${e.getAttribute('aria-label').slice(0, 60)} ${e.scrollWidth} > ${e.clientWidth}`)";
+        for width in [1400, 1920] {
+            browser.size(width, 1000, false);
+            assert_eq!(browser.value(clipped), serde_json::json!([]), "at {width} pixels");
+        }
+        let outside = "[...document.querySelectorAll('fieldset, fieldset *')].filter(e => e.getClientRects().length \
+                       && e.getBoundingClientRect().right > innerWidth + 0.5).map(e => e.outerHTML.slice(0, 60))";
+        for width in [390, 320] {
+            browser.size(width, 844, true);
+            assert_eq!(browser.value(outside), serde_json::json!([]), "at {width} pixels");
+        }
+        let text = browser.string("document.getElementById('filters').innerText");
+        for curve in &fixture::study().panels[0].curves {
+            assert!(text.contains(&curve.label), "{} is not among {text}", curve.label);
+        }
+    }
+
+    /// The page of a run, on a phone, a laptop and a wide screen.
+    #[test]
+    fn the_page_of_a_run_shows_everything_at_every_width() {
+        let page = fixture::run();
+        let mut browser = Browser::open("run", &steffle_report::run_html(&page).unwrap());
+        for (width, phone) in [(390, true), (1400, false), (1920, false)] {
+            browser.size(width, 900, phone);
+            let wide = format!(
+                "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, svg') && \
+                 e.getBoundingClientRect().right > {width}.5).map(e => e.outerHTML.slice(0, 80))"
+            );
+            assert_eq!(browser.value(&wide), serde_json::json!([]), "at {width} pixels");
+            assert_eq!(
+                shown(&mut browser, ".bar"),
+                (page.measures.len() + page.groups.len()) as f64
+            );
+            assert_eq!(shown(&mut browser, "figure svg"), page.panels.len() as f64);
+            let cut = "[...document.querySelectorAll('figure svg')].filter(svg => svg.getClientRects().length)\
+                       .flatMap(svg => { const frame = svg.getBoundingClientRect(); \
+                       return [...svg.querySelectorAll('text')].filter(text => { const a = text.getBoundingClientRect(); \
+                       return a.left < frame.left || a.right > frame.right; }).map(text => text.textContent); })";
+            assert_eq!(browser.value(cut), serde_json::json!([]), "at {width} pixels");
+        }
+        let text = browser.string("document.body.innerText");
+        for words in
+            [&page.title, &page.lead, &page.warnings[0], &page.privacy[0], &page.groups[1].name]
+        {
+            assert!(text.contains(words.as_str()), "{words} is not on the page");
+        }
+        // The dot of a group stands where its share is: 20 of 25 percent.
+        let place = "(() => { const line = document.querySelectorAll('#groups .line')[1].getBoundingClientRect(); \
+                     const dot = document.querySelectorAll('#groups .line .dot')[1].getBoundingClientRect(); \
+                     return ((dot.left + dot.right) / 2 - line.left) / line.width; })()";
+        assert!((browser.number(place) - 0.8).abs() < 0.02);
+        assert_eq!(browser.complaints(), Vec::<serde_json::Value>::new());
+        assert_eq!(browser.requests().len(), 1);
+    }
 }

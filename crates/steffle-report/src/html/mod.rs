@@ -1,6 +1,7 @@
 //! A study as one page that needs nothing else: figures are drawn here, in Rust, so that they are there
 //! without a script too; a small script adds toggles, values under the pointer and downloads.
 
+mod run;
 mod table;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,8 @@ use crate::escape::escape;
 use crate::plot::{self, Ink, Looks, PUBLISHED, Size};
 use crate::study::{Panel, Study};
 use crate::words::epsilon_key;
+
+pub use run::run_html;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -89,25 +92,26 @@ fn header(study: &Study) -> String {
 
 /// Toggles for methods, epsilons and data. They do nothing without the script, which shows them.
 fn filters(study: &Study, looks: &Looks) -> String {
-    let mut methods: Vec<(&str, String)> = Vec::new();
+    let mut methods: Vec<(&str, String, &str)> = Vec::new();
     let mut epsilons: Vec<Option<f64>> = Vec::new();
     for curve in study.panels.iter().flat_map(|panel| &panel.curves) {
-        if !methods.iter().any(|(method, _)| *method == curve.method) {
-            methods.push((&curve.method, plot::sign(looks.look(curve, 0))));
+        if !methods.iter().any(|(method, ..)| *method == curve.method) {
+            methods.push((&curve.method, plot::sign(looks.look(curve, 0)), &curve.label));
         }
         if !epsilons.contains(&curve.epsilon) {
             epsilons.push(curve.epsilon);
         }
     }
     if study.panels.iter().any(|panel| !panel.published.is_empty()) {
-        methods.push((PUBLISHED, plot::published_sign()));
+        methods.push((PUBLISHED, plot::published_sign(), PUBLISHED));
     }
     epsilons.sort_by(|left, right| {
         left.unwrap_or(f64::INFINITY).total_cmp(&right.unwrap_or(f64::INFINITY))
     });
     let data: BTreeSet<&str> = study.panels.iter().map(|panel| panel.data.as_str()).collect();
 
-    let methods = methods.iter().map(|(method, sign)| toggle("method", method, sign, method));
+    // A switch has the name that stands beside the curves.
+    let methods = methods.iter().map(|(method, sign, label)| toggle("method", method, sign, label));
     let epsilons = epsilons.iter().map(|epsilon| {
         let key = epsilon_key(*epsilon);
         toggle("epsilon", &key, "", if epsilon.is_some() { &key } else { "no privacy" })

@@ -55,7 +55,7 @@ pub(super) fn privacy(study: &Study) -> String {
         }
     }
     let heads =
-        ["method", "data", "asked ε", "honest ε", "claimed ε", "δ", "protects", "trusted", "kept"];
+        ["method", "data", "asked ε", "honest ε", "claimed ε", "δ", "protects", "trusted", "holds"];
     let numbers = ["asked ε", "honest ε", "claimed ε", "δ"];
     let heads = heads.map(|head| {
         let class = if numbers.contains(&head) { " class=\"number\"" } else { "" };
