@@ -1,6 +1,7 @@
 //! Counts of records by group, stratum, label and decision: all that hard metrics need.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::Judged;
 use crate::record::MISSING_CLASS;
@@ -23,6 +24,19 @@ pub(super) struct Joint {
     pub(super) labels: usize,
     pub(super) kinds: Vec<Kind>,
     pub(super) counts: Vec<u64>,
+    /// Which rates count in gaps: decided once, on the records themselves, also for resamples.
+    enough: Arc<Enough>,
+}
+
+/// Which rates are of enough records, by what they are a share of.
+#[derive(Debug, PartialEq, Eq, Default)]
+struct Enough {
+    /// All records of a group, `[group]`.
+    group: Vec<bool>,
+    /// Those that have a label, `[group][label]`.
+    with: Vec<bool>,
+    /// Those that have another one.
+    without: Vec<bool>,
 }
 
 impl Joint {
@@ -39,7 +53,9 @@ impl Joint {
             *counted.entry(kind).or_default() += 1;
         }
         let (kinds, counts) = counted.into_iter().unzip();
-        Self { groups, labels, kinds, counts }
+        let mut joint = Self { groups, labels, kinds, counts, enough: Arc::default() };
+        joint.enough = Arc::new(Enough::of(&joint.confusion(), judged.least));
+        joint
     }
 
     /// Every kind with its count.
@@ -58,6 +74,7 @@ impl Joint {
             truth: by_label(),
             decided: by_label(),
             right: by_label(),
+            enough: self.enough.clone(),
         };
         for (kind, count) in self.iter() {
             let at = |label: u16| kind.group * labels + usize::from(label);
@@ -85,6 +102,19 @@ pub(super) struct Confusion {
     decided: Vec<u64>,
     /// Records that have it and were given it.
     right: Vec<u64>,
+    enough: Arc<Enough>,
+}
+
+impl Enough {
+    fn of(confusion: &Confusion, least: u64) -> Self {
+        let Confusion { total, truth, labels, .. } = confusion;
+        let without = truth.iter().enumerate().map(|(at, count)| total[at / labels] - count);
+        Self {
+            group: total.iter().map(|&count| count >= least).collect(),
+            with: truth.iter().map(|&count| count >= least).collect(),
+            without: without.map(|count| count >= least).collect(),
+        }
+    }
 }
 
 impl Confusion {
@@ -120,6 +150,21 @@ impl Confusion {
     pub(super) fn false_positive(&self, group: usize, label: usize) -> Option<f64> {
         let at = self.at(group, label);
         share(self.decided[at] - self.right[at], self.total[group] - self.truth[at])
+    }
+
+    /// [`Self::selection`], where it is of enough records to be compared.
+    pub(super) fn compared_selection(&self, group: usize, label: usize) -> Option<f64> {
+        self.selection(group, label).filter(|_| self.enough.group[group])
+    }
+
+    /// [`Self::true_positive`], likewise.
+    pub(super) fn compared_true_positive(&self, group: usize, label: usize) -> Option<f64> {
+        self.true_positive(group, label).filter(|_| self.enough.with[self.at(group, label)])
+    }
+
+    /// [`Self::false_positive`], likewise.
+    pub(super) fn compared_false_positive(&self, group: usize, label: usize) -> Option<f64> {
+        self.false_positive(group, label).filter(|_| self.enough.without[self.at(group, label)])
     }
 
     /// Records of a group.

@@ -1,14 +1,15 @@
 //! Fairness gaps of hard decisions.
 //!
 //! Each is a largest distance between groups, so 0 is perfectly fair and 1 the worst. Groups
-//! without the records a rate needs take no part; with fewer than two groups left a gap is absent.
+//! without the records a rate needs, or with too few ([`Judged::with_least`](super::Judged)), take no
+//! part; with fewer than two groups left a gap is absent.
 
 use super::confusion::Confusion;
 
 /// max over labels u and groups r, r' of |P(decision u | r) - P(decision u | r')|: the gap that
 /// the paper plots.
 pub(super) fn demographic_parity(confusion: &Confusion) -> Option<f64> {
-    widest(confusion, Confusion::selection)
+    widest(confusion, Confusion::compared_selection)
 }
 
 /// max over labels u and groups r of |P(decision u | r) - P(decision u)|: the violation that the
@@ -16,7 +17,7 @@ pub(super) fn demographic_parity(confusion: &Confusion) -> Option<f64> {
 pub(super) fn demographic_parity_marginal(confusion: &Confusion) -> Option<f64> {
     let per_label = |label| {
         let marginal = confusion.marginal(label)?;
-        let rates = present(confusion, label, Confusion::selection);
+        let rates = present(confusion, label, Confusion::compared_selection);
         (rates.len() > 1)
             .then(|| rates.iter().map(|rate| (rate - marginal).abs()).fold(0.0, f64::max))
     };
@@ -28,27 +29,27 @@ pub(super) fn demographic_parity_marginal(confusion: &Confusion) -> Option<f64> 
 /// positive rate.
 pub(super) fn equalized_odds(confusion: &Confusion) -> Option<f64> {
     largest([
-        widest(confusion, Confusion::true_positive),
-        widest(confusion, Confusion::false_positive),
+        widest(confusion, Confusion::compared_true_positive),
+        widest(confusion, Confusion::compared_false_positive),
     ])
 }
 
 /// [`demographic_parity`] with `group` as one of the two groups.
 pub(super) fn demographic_parity_of(confusion: &Confusion, group: usize) -> Option<f64> {
-    farthest(confusion, group, Confusion::selection)
+    farthest(confusion, group, Confusion::compared_selection)
 }
 
 /// [`equalized_odds`] with `group` as one of the two groups.
 pub(super) fn equalized_odds_of(confusion: &Confusion, group: usize) -> Option<f64> {
     largest([
-        farthest(confusion, group, Confusion::true_positive),
-        farthest(confusion, group, Confusion::false_positive),
+        farthest(confusion, group, Confusion::compared_true_positive),
+        farthest(confusion, group, Confusion::compared_false_positive),
     ])
 }
 
 /// max over groups r, r' of |P(favourable | r, favourable) - P(favourable | r', favourable)|.
 pub(super) fn equal_opportunity(confusion: &Confusion, favourable: usize) -> Option<f64> {
-    spread(&present(confusion, favourable, Confusion::true_positive))
+    spread(&present(confusion, favourable, Confusion::compared_true_positive))
 }
 
 type Rate = fn(&Confusion, usize, usize) -> Option<f64>;

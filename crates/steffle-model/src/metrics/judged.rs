@@ -59,6 +59,7 @@ pub struct Judged<'a> {
     pub(super) strata: Option<&'a [u16]>,
     pub(super) probabilities: &'a [f64],
     pub(super) decisions: Vec<u16>,
+    pub(super) least: u64,
 }
 
 impl<'a> Judged<'a> {
@@ -88,7 +89,7 @@ impl<'a> Judged<'a> {
             return Err(MetricsError::Probability { row: at / l });
         }
         let decisions = decide(probabilities, l);
-        Ok(Self { names, labels, groups, strata: None, probabilities, decisions })
+        Ok(Self { names, labels, groups, strata: None, probabilities, decisions, least: 1 })
     }
 
     /// Adds the column that conditional parity conditions on; refuses another length.
@@ -102,6 +103,14 @@ impl<'a> Judged<'a> {
         }
         self.strata = Some(strata);
         Ok(self)
+    }
+
+    /// Leaves rates of fewer records than this out of gaps: a share of five people says little, and
+    /// the largest difference of many such shares says nothing.
+    #[must_use]
+    pub fn with_least(mut self, records: u32) -> Self {
+        self.least = u64::from(records.max(1));
+        self
     }
 
     /// How many records there are; never zero.

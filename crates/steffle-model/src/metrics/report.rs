@@ -34,7 +34,9 @@ pub struct Report {
     pub auc: Option<f64>,
     /// The same per group.
     pub groups: Vec<GroupReport>,
-    /// Groups and labels that have no records.
+    /// Records that a rate must be of to count in a gap.
+    pub min_group: usize,
+    /// Groups and labels that have too few records for that, or none.
     pub left_out: Vec<LeftOut>,
     /// Records whose group is missing.
     pub without_group: usize,
@@ -84,14 +86,16 @@ pub struct LabelRates {
     pub false_positive_rate: Option<f64>,
 }
 
-/// A group, or a label within a group, that has no records and so no rates.
+/// A group, or a label within a group, that has too few records for its rates to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Name of the group.
     pub group: String,
-    /// Name of the label; absent when the group has no records at all.
+    /// Name of the label; absent when the whole group is too small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// How many records there are.
+    pub records: usize,
 }
 
 /// 95 % intervals of the overall metrics.
@@ -159,6 +163,7 @@ impl Report {
             chi_square_soft: chi_square::soft(judged, notion),
             auc: areas.overall.map(|auc| auc.value),
             groups: areas.groups.iter().enumerate().map(group).collect(),
+            min_group: judged.least as usize,
             left_out: left_out(judged, &confusion),
             without_group: judged.groups.iter().filter(|&&g| g == MISSING_CLASS).count(),
             intervals: None,
@@ -228,13 +233,17 @@ fn group_report(
 fn left_out(judged: &Judged<'_>, confusion: &Confusion) -> Vec<LeftOut> {
     let mut found = Vec::new();
     for (group, name) in judged.names.groups.iter().enumerate() {
-        if confusion.records(group) == 0 {
-            found.push(LeftOut { group: name.clone(), label: None });
+        let records = confusion.records(group);
+        if records < judged.least {
+            let records = records as usize;
+            found.push(LeftOut { group: name.clone(), label: None, records });
             continue;
         }
         for (label, label_name) in judged.names.labels.iter().enumerate() {
-            if confusion.records_with(group, label) == 0 {
-                found.push(LeftOut { group: name.clone(), label: Some(label_name.clone()) });
+            let records = confusion.records_with(group, label);
+            if records < judged.least {
+                let (records, label) = (records as usize, Some(label_name.clone()));
+                found.push(LeftOut { group: name.clone(), label, records });
             }
         }
     }

@@ -105,6 +105,7 @@ fn a_rate_without_records_is_left_out_and_listed() {
     let left_out = |group: &str, label: Option<&str>| LeftOut {
         group: group.into(),
         label: label.map(Into::into),
+        records: 0,
     };
     assert_eq!(report.left_out, [left_out("group1", Some("label1")), left_out("group2", None)]);
     close(report.demographic_parity, 0.5);
