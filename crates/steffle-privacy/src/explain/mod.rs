@@ -109,7 +109,8 @@ impl Explanation {
         lines.extend(scope.not_protected.iter().map(|item| format!("  - {item}")));
         let gaussian = self.best_guess_gaussian.map_or_else(String::new, |guess| {
             format!(
-                "; {} times if all messages are Gaussian and none relies on a secret batch",
+                "; at most {} times where every message is Gaussian, as in mode exact and in \
+                 one-shot, but not with secret batches (mode poisson)",
                 percent(guess)
             )
         });

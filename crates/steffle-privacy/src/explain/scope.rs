@@ -47,8 +47,8 @@ impl Scope {
     /// The sensitive attribute, with a curator who has all data.
     pub const CURATOR: Self = Self {
         protected: "The sensitive attribute of each person, given everything else about everybody. \
-                    Whoever sees all that the curator ever published can hardly tell it from what \
-                    would have been published had that one attribute been another.",
+                    All that the curator ever publishes would look nearly the same had that one \
+                    attribute been another; epsilon says how nearly.",
         from_whom: "Everyone but the curator, who has all data and must be trusted with it: anyone \
                     who gets hold of the model, of the steps of its training or of the reports, \
                     even if the attribute of everybody else is known.",
@@ -65,9 +65,9 @@ impl Scope {
 
     /// Whole records, in silos that are trusted with their own.
     pub const RECORD: Self = Self {
-        protected: "Each whole record, features and label. Whoever sees all that was ever sent in \
-                    training can hardly tell it from what would have been sent with a blank in \
-                    place of that one record.",
+        protected: "Each whole record, features and label. All that is ever sent in training would \
+                    look nearly the same with a blank in place of that one record; epsilon says \
+                    how nearly.",
         from_whom: "The coordinating server, the other silos, and anyone who gets hold of the \
                     messages or the model, even if all other records are known. Not the own silo, \
                     which has the record.",
@@ -85,8 +85,8 @@ impl Scope {
 }
 
 const ATTRIBUTE: &str = "The sensitive attribute of each person, given everything else about \
-everybody. Whoever sees all that was ever sent about a store can hardly tell it from what would \
-have been sent had that one attribute been another.";
+everybody. All that is ever sent about the people whose attributes an organisation holds would \
+look nearly the same had that one attribute been another; epsilon says how nearly.";
 
 const EXACT_SUMS: &str =
     "Features and labels (x and y): their exact sums leave the silo and can reveal records.";

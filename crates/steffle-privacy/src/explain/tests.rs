@@ -71,7 +71,7 @@ fn text_says_what_is_and_what_is_not() {
         "Features and labels (x and y)",
         "predicted from x and y",
         "right at most 73.2 times in 100",
-        "53.7 times if all messages are Gaussian",
+        "at most 53.7 times where every message is Gaussian",
         "factor of at most 2.719, except with probability one in 1,000,000,000",
         "50 % sure before is at most 73.2 % sure afterwards",
     ] {
