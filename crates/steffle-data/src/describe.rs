@@ -173,8 +173,8 @@ fn questions(data: &Dataset, meaning: &Meaning) -> Vec<String> {
             data.table().rows()
         ));
     }
-    questions.extend(data.reveals_label());
-    questions.extend(data.reveals_sensitive());
+    questions.extend_from_slice(data.reveals_label());
+    questions.extend_from_slice(data.reveals_sensitive());
     questions
 }
 

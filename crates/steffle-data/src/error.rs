@@ -285,10 +285,12 @@ pub enum Error {
     },
     /// Too few rows to train on some and test on others.
     #[error(
-        "{rows} usable rows cannot be split into training and test rows; \
+        "{origin}: {rows} usable rows cannot be split into training and test rows; \
          at least 2 rows (of 2 units) are needed"
     )]
     TooFewRows {
+        /// The file.
+        origin: String,
         /// Usable rows.
         rows: usize,
     },

@@ -41,7 +41,8 @@ pub fn split(data: &Dataset, validation: f64, rng: &mut impl Rng) -> Result<Spli
     let (rest, test) = hold_out(data, data.rows(), TEST, rng)?;
     let (train, validation) = hold_out(data, &rest, validation, rng)?;
     if train.is_empty() || test.is_empty() {
-        return Err(Error::TooFewRows { rows: data.rows().len() });
+        let (origin, rows) = (data.table().origin().to_owned(), data.rows().len());
+        return Err(Error::TooFewRows { origin, rows });
     }
     Ok(Split { train, validation, test })
 }

@@ -49,6 +49,9 @@ pub struct Dataset {
     left_out: Vec<LeftOut>,
     pooled: Vec<Pooled>,
     names: OnceLock<Summary>,
+    /// Columns that tell the label, or s, for whoever asks first.
+    tells_label: OnceLock<Vec<String>>,
+    tells_sensitive: OnceLock<Vec<String>>,
 }
 
 impl Dataset {
@@ -171,6 +174,8 @@ impl Dataset {
             left_out: Vec::new(),
             pooled: Vec::new(),
             names: OnceLock::new(),
+            tells_label: OnceLock::new(),
+            tells_sensitive: OnceLock::new(),
         })
     }
 
@@ -201,16 +206,12 @@ impl Dataset {
     }
 
     /// What whoever trains on this table should know or look at, one sentence each: what could not be
-    /// decided, what was left out or pooled, what tells the label alone and, unless the run claims
-    /// privacy of s, what tells s.
-    pub fn warnings(&self, claims: bool) -> Vec<String> {
+    /// decided, what was left out or pooled, what tells the label alone. Nothing is computed from s.
+    pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.table.reading().warnings();
         warnings.extend(self.left_out());
         warnings.extend(self.pooled());
-        warnings.extend(self.reveals_label());
-        if !claims {
-            warnings.extend(self.reveals_sensitive());
-        }
+        warnings.extend_from_slice(self.reveals_label());
         warnings
     }
 

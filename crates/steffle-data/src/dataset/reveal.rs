@@ -15,7 +15,17 @@ const BINS: usize = 64;
 impl Dataset {
     /// Features that alone make at most a tenth of the errors that the best guess without them makes
     /// about the label, one sentence each: mostly something that is known only afterwards.
-    pub fn reveals_label(&self) -> Vec<String> {
+    pub fn reveals_label(&self) -> &[String] {
+        self.tells_label.get_or_init(|| self.telling_label())
+    }
+
+    /// The same about the sensitive columns. It is computed from s: for those who hold it, and for
+    /// runs that claim no privacy.
+    pub fn reveals_sensitive(&self) -> &[String] {
+        self.tells_sensitive.get_or_init(|| self.telling_sensitive())
+    }
+
+    fn telling_label(&self) -> Vec<String> {
         let label = self.label().map(|label| self.revealing(label)).unwrap_or_default();
         let sentence = |(column, right): (&str, f64)| {
             format!(
@@ -27,9 +37,7 @@ impl Dataset {
         label.into_iter().map(sentence).collect()
     }
 
-    /// The same about the sensitive columns. It is computed from s: for those who hold it, and for
-    /// runs that claim no privacy.
-    pub fn reveals_sensitive(&self) -> Vec<String> {
+    fn telling_sensitive(&self) -> Vec<String> {
         let names = self.recipe().sensitive.iter().zip(self.sensitive());
         let of = |(name, values): (&String, &Categories)| -> Vec<String> {
             let sentence = |(column, right): (&str, f64)| {

@@ -57,8 +57,8 @@ fn impossible_fractions_and_sizes_are_refused() {
             Err(Error::Fraction { .. })
         ));
     }
-    assert!(matches!(split(&data(1, 1), 0.0, &mut rng(1)), Err(Error::TooFewRows { rows: 1 })));
-    assert!(matches!(split(&data(9, 9), 0.0, &mut rng(1)), Err(Error::TooFewRows { rows: 9 })));
+    assert!(matches!(split(&data(1, 1), 0.0, &mut rng(1)), Err(Error::TooFewRows { rows: 1, .. })));
+    assert!(matches!(split(&data(9, 9), 0.0, &mut rng(1)), Err(Error::TooFewRows { rows: 9, .. })));
     assert_eq!(hold_out(&many, many.rows(), 0.1, &mut rng(1)).unwrap().1.len(), 1);
 }
 
