@@ -15,6 +15,14 @@ use crate::failure::{Failure, Status};
 /// half of something that was just completed.
 static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
 
+/// What to say about results that stay.
+static STAYS: Mutex<Option<String>> = Mutex::new(None);
+
+/// Has Ctrl-C say what stays, from now on.
+pub(crate) fn say(stays: String) {
+    *STAYS.lock().unwrap_or_else(PoisonError::into_inner) = Some(stays);
+}
+
 /// A file or directory that is not complete, and the empty directories made to hold it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unfinished {
@@ -44,7 +52,9 @@ pub(crate) fn install() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         let unfinished = lock();
         unfinished.iter().for_each(Unfinished::remove);
-        eprintln!("\ninterrupted: unfinished output was removed");
+        let stays = STAYS.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = stays.as_deref().unwrap_or("unfinished output was removed");
+        eprintln!("\ninterrupted: {said}");
         process::exit(Status::Interrupted as i32);
     })
     .map_err(|error| Failure::bug(format!("cannot listen for Ctrl-C: {error}")))

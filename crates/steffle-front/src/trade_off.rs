@@ -27,6 +27,8 @@ pub struct Reached {
     pub violation: Option<f64>,
     /// Over seeds, by leaving one out at a time; absent for a single seed.
     pub standard_error: Option<f64>,
+    /// Whether no point of the curve has so much error: the violation is that of the last.
+    pub beyond_end: bool,
 }
 
 impl Curve {
@@ -49,7 +51,9 @@ impl Curve {
     /// The lower envelope of the means, read off at `excess`. The standard error is the jackknife's:
     /// the whole reading is repeated without each seed in turn.
     pub fn at(&self, excess: f64) -> Reached {
-        let violation = read_off(&envelope(&self.means()), excess);
+        let curve = envelope(&self.means());
+        let violation = read_off(&curve, excess);
+        let beyond_end = curve.last().is_some_and(|last| last.excess < excess);
         let n = self.seeds.len();
         let without = |left_out: usize| {
             let rest = self.seeds.iter().enumerate().filter(|(seed, _)| *seed != left_out);
@@ -61,7 +65,7 @@ impl Curve {
             let squares: f64 = readings.iter().map(|reading| (reading - mean).powi(2)).sum();
             (squares * (n as f64 - 1.0) / n as f64).sqrt()
         });
-        Reached { excess, violation, standard_error }
+        Reached { excess, violation, standard_error, beyond_end }
     }
 }
 
@@ -131,6 +135,7 @@ mod tests {
         assert!((at(1.0) - 8.0).abs() < 1e-12);
         assert!((at(1.5) - 5.5).abs() < 1e-12);
         assert!((at(9.0) - 3.0).abs() < 1e-12, "constant after the last point");
+        assert_eq!([1.5, 2.0, 9.0].map(|excess| curve.at(excess).beyond_end), [false, false, true]);
         assert_eq!(curve.at(-0.1).violation, None);
         // At 0.5 one seed alone reads 17 - 10 * 0.5/0.8 = 10.75, the other 19 - 10 * 0.5/1.2 =
         // 14.8333; the jackknife of two is half their distance.

@@ -250,3 +250,19 @@ fn wrong_grids_are_refused_before_anything_runs() {
     assert!(plan["directory"].as_str().unwrap().starts_with("sweeps/people-"));
     assert_eq!(place.names(), ["people.csv"]);
 }
+
+/// Beyond its last point a curve says nothing new, and says so.
+#[test]
+fn values_beyond_the_end_of_a_curve_are_marked() {
+    let place = Place::new("sweep-beyond");
+    let flags = ["sweep", "--method", "fermi", "--lambda", "0.5", "--at", "0.01,50", "--out", "s"];
+    let text = place.run(&flags);
+    assert_eq!(text.status, 0, "{}", text.stderr);
+    assert!(text.stdout.contains("* beyond the curve's last point"), "{}", text.stdout);
+    let written: serde_json::Value = serde_json::from_str(&place.read("s/trade-off.json")).unwrap();
+    let reached = &written["curves"][0]["reached"];
+    assert_eq!(
+        (&reached[0]["beyond_end"], &reached[1]["beyond_end"]),
+        (&false.into(), &true.into())
+    );
+}

@@ -21,6 +21,7 @@ use self::table::TradeOffs;
 use self::work::work;
 use crate::args::SweepCommand;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::staged::Staged;
 use crate::ui::{Output, Progress};
 
@@ -82,6 +83,15 @@ pub(crate) fn run_all(
     let wanted: BTreeSet<usize> = (0..runs.len()).filter(|&at| lines[at].is_none()).collect();
     let progress = Progress::start("Sweeping");
     progress.steps("Sweeping", wanted.len());
+    let stays = |kept: usize| {
+        interrupt::say(format!(
+            "{kept} of {} runs are kept in {}; the same command goes on from there",
+            runs.len(),
+            directory.display()
+        ));
+    };
+    let mut kept = runs.len() - wanted.len();
+    stays(kept);
     let mut shown = 0;
     let mut show_ready = |lines: &[Option<Value>]| {
         while let Some(Some(line)) = lines.get(shown) {
@@ -99,6 +109,8 @@ pub(crate) fn run_all(
         |ended| {
             let new: Vec<Value> = ended.iter().map(|(_, line)| line.clone()).collect();
             results.append(&new)?;
+            kept += new.len();
+            stays(kept);
             for (place, line) in ended {
                 lines[place] = Some(line);
                 progress.step();
@@ -152,7 +164,7 @@ fn preview(runs: &[Run], output: Output) -> Result<(), Failure> {
         "runs": configs,
         "directory": usual_directory(runs),
     });
-    let mut text = format!("{} runs (nothing was computed)\n", runs.len());
+    let mut text = format!("{} runs (nothing is computed)\n", runs.len());
     for run in runs {
         text += &format!("{}\n", Value::Object(run.varying.clone()));
     }

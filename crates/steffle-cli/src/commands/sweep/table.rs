@@ -78,9 +78,9 @@ impl TradeOffs {
             let mut row = vec![curve.name(), curve.seeds.to_string()];
             row.extend(curve.reached.iter().map(|reached| match *reached {
                 Reached { violation: None, .. } => "-".to_owned(),
-                Reached { violation: Some(v), standard_error: None, .. } => format!("{v:.2}"),
-                Reached { violation: Some(v), standard_error: Some(e), .. } => {
-                    format!("{v:.2} ({e:.2})")
+                Reached { violation: Some(v), standard_error, beyond_end, .. } => {
+                    let error = standard_error.map_or_else(String::new, |e| format!(" ({e:.2})"));
+                    format!("{v:.2}{}{error}", if beyond_end { "*" } else { "" })
                 }
             }));
             rows.push(row);
@@ -98,6 +98,9 @@ impl TradeOffs {
              unconstrained model's, in points; lower envelope of the means over seeds, in \
              brackets the standard error over seeds)"
         ));
+        if self.curves.iter().flat_map(|curve| &curve.reached).any(|reached| reached.beyond_end) {
+            notes += "* beyond the curve's last point, whose violation this is\n";
+        }
         explained + &rows.render() + &notes
     }
 
