@@ -1,13 +1,16 @@
 //! `steffle predict RUN FILE`: labels and probabilities, in chunks, without the sensitive column.
 
+mod columns;
+
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::json;
 use steffle_data::{Dialect, Unmatched};
-use steffle_front::{Error, Model};
+use steffle_front::{Error, Model, Predicted};
 
+use self::columns::Predictions;
 use crate::args::PredictArgs;
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
@@ -23,12 +26,24 @@ pub(crate) fn predict(args: &PredictArgs, output: Output) -> Result<(), Failure>
         let message = format!("{}: is the file to read from", target.display());
         return Err(Failure::usage("usage::output", message).help("choose another --output"));
     }
-    let (staged, file) = Staged::file(target)?;
     let progress = Progress::start("Predicting");
-    let written = write_predictions(&model, args, BufWriter::new(file));
-    let (records, unmatched) = written.map_err(|failure| failure.at(target))?;
+    let (records, unmatched) = if Predictions::wanted(target) {
+        let mut columns = Predictions::new(model.schema().labels());
+        let read = each_prediction(&model, args, |row| {
+            columns.push(row);
+            Ok(())
+        });
+        let read = read.map_err(|failure| failure.at(target))?;
+        columns.write(target)?;
+        read
+    } else {
+        let (staged, file) = Staged::file(target)?;
+        let written = write_predictions(&model, args, BufWriter::new(file));
+        let written = written.map_err(|failure| failure.at(target))?;
+        staged.commit()?;
+        written
+    };
     drop(progress);
-    staged.commit()?;
     let value = json!({
         "run": args.run,
         "file": args.file,
@@ -111,24 +126,35 @@ fn write_predictions(
     args: &PredictArgs,
     to: impl Write,
 ) -> Result<(u64, Unmatched), Interrupted> {
-    let said = dialect(Dialect::default(), &args.text, Check(&Origins::default()));
-    let mut rows = model.predict(&args.file, &said.map_err(Interrupted::Read)?)?;
     let mut writer = csv::Writer::from_writer(to);
     let header = model.schema().labels().iter().map(|label| format!("probability_{label}"));
     writer.write_record(["record_id".to_owned(), "label".to_owned()].into_iter().chain(header))?;
+    let read = each_prediction(model, args, |row| {
+        writer.write_field(&row.id)?;
+        writer.write_field(row.label)?;
+        for probability in &row.probabilities {
+            writer.write_field(probability.to_string())?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+        Ok(())
+    })?;
+    writer.flush()?;
+    Ok(read)
+}
+
+/// Hands out every record's prediction; returns how many there were and what did not fit the schema.
+fn each_prediction(
+    model: &Model,
+    args: &PredictArgs,
+    mut take: impl FnMut(&Predicted<'_>) -> Result<(), Interrupted>,
+) -> Result<(u64, Unmatched), Interrupted> {
+    let said = dialect(Dialect::default(), &args.text, Check(&Origins::default()));
+    let mut rows = model.predict(&args.file, &said.map_err(Interrupted::Read)?)?;
     let mut records = 0;
     while let Some(chunk) = rows.next_chunk()? {
-        for row in &chunk {
-            writer.write_field(&row.id)?;
-            writer.write_field(row.label)?;
-            for probability in &row.probabilities {
-                writer.write_field(probability.to_string())?;
-            }
-            writer.write_record(None::<&[u8]>)?;
-        }
+        chunk.iter().try_for_each(&mut take)?;
         records += chunk.len() as u64;
     }
-    writer.flush()?;
     Ok((records, rows.unmatched().clone()))
 }
 
