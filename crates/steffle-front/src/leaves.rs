@@ -109,9 +109,9 @@ pub(crate) fn in_words(entry: &Entry, leaves: &[Leaves]) -> String {
         leaves.iter().map(|left| format!("{} ({})", left.step, left.numbers)).collect();
     let matrices = leaves.iter().any(|left| left.step.starts_with("pooled"));
     let squared = if matrices {
-        "two of them are matrices of the size of the features squared"
+        "two of them are matrices of features by features"
     } else {
-        "nothing of the size of the features squared"
+        "no matrix of features by features"
     };
     format!(" {}: {}; {squared}.", entry.without_noise, each.join(", "))
 }

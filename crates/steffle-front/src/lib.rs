@@ -18,7 +18,7 @@
 //! |---|---|
 //! | rows | [`Table`]: a file, a named data set, or columns in memory |
 //! | what columns mean | [`Recipe`]; a run that claims privacy needs the classes of the sensitive attribute declared |
-//! | training and test rows | [`Data::split`] |
+//! | training and test rows | [`Data::split`]; a test file of its own: [`Split`] |
 //! | silos, and who holds what | [`Parted::silos`], or [`Files`] that are cut already |
 //! | how to train | [`Steffle`], [`OneShot`], ..., or by name: [`method()`]; all of them: [`METHODS`] |
 //! | what it would do and cost | [`Fit::plan`] |
@@ -44,7 +44,7 @@ pub mod trade_off;
 mod trained;
 
 pub use steffle::fairness::NotionName;
-pub use steffle::metrics::{Bootstrap, GroupIntervals, Interval, Report};
+pub use steffle::metrics::{Bootstrap, GroupIntervals, GroupReport, Interval, LeftOut, Report};
 pub use steffle::model::ModelKind;
 pub use steffle::train::Theorem;
 pub use steffle_baselines::theory;
@@ -61,7 +61,7 @@ pub use methods::{
     DpFermi, Erm, Estimate, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot, OneShotReport, PfLd,
     RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
 };
-pub use model::{Judged, METRICS, MODEL, Model, Outcome, Predicted, Predictions};
+pub use model::{Judged, METRICS, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions};
 pub use observer::{Observer, Stage};
 pub use privacy::Privacy;
 pub use processes::Party;

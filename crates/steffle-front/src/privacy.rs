@@ -61,6 +61,34 @@ impl Privacy {
         }
     }
 
+    /// The same in a sentence or two.
+    pub fn brief(&self) -> String {
+        match (self.epsilon, self.delta) {
+            (Some(epsilon), Some(delta)) if self.holds => {
+                let claim = match delta {
+                    0.0 => format!("epsilon {epsilon}"),
+                    delta => format!("epsilon {epsilon} at delta {delta:.1e}"),
+                };
+                if self.is_private() {
+                    return format!(
+                        "{claim} for the sensitive attribute; features and labels are not protected."
+                    );
+                }
+                format!(
+                    "{claim}, were the noise secret. It comes from a seed, so nothing is protected."
+                )
+            }
+            (Some(epsilon), _) => {
+                let honest = self.honest_epsilon.map_or_else(
+                    || "no epsilon does".to_owned(),
+                    |honest| format!("epsilon {honest:.1} does"),
+                );
+                format!("the claimed epsilon {epsilon} does not hold; {honest}.")
+            }
+            _ => "none: nothing is claimed about anybody.".to_owned(),
+        }
+    }
+
     /// A published claim that does not hold, and what does.
     pub(crate) fn broken(epsilon: f64, delta: f64, honest: Option<f64>, statement: String) -> Self {
         Self {
@@ -133,16 +161,16 @@ pub(crate) fn one_row_only(largest_unit: usize) -> String {
 pub(crate) fn where_noise_is_from(said: &Statement, again: &str, paid: bool) -> String {
     match said.kind {
         StatementKind::Private if paid => format!(
-            "The noise came from the operating system and was not kept. The stores' books paid for \
+            "The noise comes from the operating system and is not stored. The stores' books pay for \
              it, and every further {again} the same records is added to what they have spent."
         ),
         StatementKind::Private => format!(
-            "The noise came from the operating system and was not kept. No ledger was written: \
+            "The noise comes from the operating system and is not stored. No ledger is written: \
              another {again} the same records spends again."
         ),
         StatementKind::Simulation | StatementKind::None => format!(
             "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
-             subtract it, so nothing was protected here. With --noise secure the guarantee is \
+             subtract it, so nothing is protected here. With --noise secure the guarantee is \
              real, and every further {again} the same records spends again."
         ),
     }

@@ -32,6 +32,10 @@ impl Party {
     pub fn serve(&self, from: &mut impl Read, to: &mut impl Write) -> Result<(), Error> {
         let Self { job, place, together, frame_bytes } = self;
         let job = Job::read(job)?;
+        if job.centralisation.is_some() && job.silos.is_empty() && job.together() != *together {
+            let message = "the job says otherwise about who holds what, and it is law";
+            return Err(Error::usage("node::together", message));
+        }
         let Some(site) = Site::of_job(&job, *place, *together)? else {
             let last = Site::count(&job, *together).saturating_sub(1);
             let message = format!("there is no party {place}; allowed are 0 to {last}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use steffle::randomness::{Purpose, stream};
-use steffle_data::{Column, Dataset, Job, Parts, Recipe, Source, split};
+use steffle_data::{Column, Dataset, Job, Parts, Recipe, Source, hold_out, split};
 
 use crate::Error;
 use crate::study::{Cut, Split, Study};
@@ -18,7 +18,7 @@ pub struct Table(Rows);
 #[derive(Debug)]
 enum Rows {
     Source(Source),
-    Columns(steffle_data::Table),
+    Columns(Box<steffle_data::Table>),
 }
 
 impl Table {
@@ -39,7 +39,7 @@ impl Table {
 
     /// Columns that are in memory, by name; `origin` is what to call them.
     pub fn from_columns(origin: &str, columns: Vec<(String, Column)>) -> Result<Self, Error> {
-        Ok(Self(Rows::Columns(steffle_data::Table::new(origin, columns)?)))
+        Ok(Self(Rows::Columns(Box::new(steffle_data::Table::new(origin, columns)?))))
     }
 
     /// What is known about the columns of a named data set, with these sensitive columns or, if there
@@ -56,7 +56,7 @@ impl Table {
         let key = self.key(&recipe);
         let table = match self.0 {
             Rows::Source(source) => source.read(&recipe)?,
-            Rows::Columns(table) => table,
+            Rows::Columns(table) => *table,
         };
         Ok(Data { rows: Arc::new(Dataset::of_table(table, recipe)?), key })
     }
@@ -78,10 +78,17 @@ pub struct Data {
 }
 
 impl Data {
-    /// Splits the rows 3:1 into training and test rows at random; refuses too few rows.
+    /// Splits the rows 3:1 into training and test rows at random, or, with a test file, keeps all of
+    /// them for training; refuses too few rows.
     pub fn split(&self, by: Split) -> Result<Parted, Error> {
         let random = &mut stream(by.seed, 0, Purpose::Split, 0);
-        let rows = split(&self.rows, by.validation, random)?;
+        let rows = if by.test.is_none() {
+            split(&self.rows, by.validation, random)?
+        } else {
+            let (train, validation) =
+                hold_out(&self.rows, self.rows.rows(), by.validation, random)?;
+            steffle_data::Split { train, validation, test: Vec::new() }
+        };
         Ok(Parted { data: self.clone(), by, rows })
     }
 
@@ -90,9 +97,9 @@ impl Data {
         self.rows.dropped()
     }
 
-    /// Columns that were left out, one sentence each.
+    /// Columns that were left out and levels that were pooled, one sentence each.
     pub fn left_out(&self) -> Vec<String> {
-        self.rows.left_out()
+        [self.rows.left_out(), self.rows.pooled()].concat()
     }
 
     /// What the columns mean.
@@ -111,8 +118,12 @@ pub struct Parted {
 
 impl Parted {
     /// Cuts the training rows into silos and writes everybody's files, with a `job.toml` that names
-    /// them, into a directory.
+    /// them, into a directory. Refuses rows whose test file is another one: it stays where it is.
     pub fn write(&self, directory: &Path, parts: &Parts) -> Result<Job, Error> {
+        if self.by.test.is_some() {
+            let message = "the files of a job have test rows of the same table";
+            return Err(Error::conflict("test", message));
+        }
         let random = &mut stream(self.by.seed, 0, Purpose::Partition, 0);
         let Self { data, rows, .. } = self;
         Ok(parts.write(directory, &data.rows, &rows.train, &rows.test, random)?)

@@ -88,7 +88,13 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) classes: Vec<String>,
-    /// The label people want to get [default: the last one in order]
+    /// The labels, separated by commas (or repeat the flag); a row with another one is refused
+    /// [default: known for jobs, else those that occur]
+    #[arg(long, value_name = "LABEL,...", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) labels: Vec<String>,
+    /// The label people want to get [default: the better one of a well-known pair such as good and
+    /// bad, else the last one in order, with a warning]
     #[arg(long, value_name = "LABEL")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) favourable: Option<String>,
@@ -101,6 +107,11 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) keep: Vec<String>,
+    /// Levels of a column of text that fewer rows than this have become one, (other); 0: none do
+    /// [default: 10, or one row in 200 where that is fewer; 0 for named data sets]
+    #[arg(long, value_name = "ROWS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rare: Option<u32>,
     /// Columns of categories that look like numbers, separated by commas (or repeat the flag)
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -143,6 +154,11 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "MARK", value_parser = ["point", "comma"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decimal: Option<String>,
+    /// What 3/4/2020 means in columns where both readings are possible: day-first or month-first
+    /// [default: such columns are text]
+    #[arg(long, value_name = "ORDER", value_parser = ["day-first", "month-first"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dates: Option<String>,
     /// The spellings of a missing value besides the empty cell, separated by commas [default:
     /// ?,NA,N/A,n/a,#N/A,NULL,null,-]
     #[arg(long, value_name = "WORD,...", value_delimiter = ',', allow_hyphen_values = true)]
@@ -152,7 +168,7 @@ pub(crate) struct TextArgs {
 
 impl Layer for TextArgs {
     fn over(self, below: Self) -> Self {
-        overlay!(self, below; delimiter, encoding, columns, decimal, missing_markers)
+        overlay!(self, below; delimiter, encoding, columns, decimal, dates, missing_markers)
     }
 }
 
@@ -161,7 +177,7 @@ impl Layer for TextArgs {
 #[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Silos")]
 pub(crate) struct CutArgs {
-    /// Number of silos [default: 3]
+    /// Number of silos [default: 3; for a table of yours 1]
     #[arg(long, value_name = "N")]
     pub(crate) silos: Option<usize>,
     /// From 0 (silos alike) to 1 (sorted by --partition-by) [default: 0]
@@ -178,14 +194,17 @@ pub(crate) struct CutArgs {
 impl DataArgs {
     /// These settings, and `below` where these say nothing.
     pub(crate) fn over(self, mut below: Self) -> Self {
-        // Classes are those of certain columns: other columns overrule both.
+        // Classes and labels are those of certain columns: other columns overrule both.
+        if self.label.is_some() && self.label != below.label {
+            below.labels.clear();
+        }
         if !self.sensitive.is_empty() && self.sensitive != below.sensitive {
             below.classes.clear();
         }
         overlay!(
             self, below;
-            path, label, sensitive, classes, favourable, drop, keep, categorical, missing, unit,
-            text
+            path, label, labels, sensitive, classes, favourable, drop, keep, rare, categorical,
+            missing, unit, text
         )
     }
 }

@@ -89,7 +89,8 @@ pub(crate) struct PredictArgs {
     pub(crate) run: PathBuf,
     /// Records to predict (.csv, .tsv, .parquet)
     pub(crate) file: PathBuf,
-    /// Where to write the CSV; it appears when it is complete [default: standard output]
+    /// Where to write; a name in .parquet gets Parquet, any other CSV; the file appears when it is
+    /// complete [default: CSV on standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -112,6 +113,10 @@ pub(crate) struct EvaluateArgs {
     /// Bootstrap resamples behind the intervals
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) resamples: u32,
+    /// Records that a group's rate must be of to count in a gap; smaller groups are listed
+    #[arg(long, value_name = "N", default_value_t = steffle_front::MIN_GROUP,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_group: u32,
     /// Seed of the resamples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,

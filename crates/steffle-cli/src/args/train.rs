@@ -48,6 +48,9 @@ pub(crate) struct TrainCommand {
     /// Print the resolved plan and what it would cost, and compute nothing
     #[arg(long, help_heading = "Run")]
     pub(crate) dry_run: bool,
+    /// Print all that is said about privacy, not only its summary
+    #[arg(long, help_heading = "Run")]
+    pub(crate) explain: bool,
     /// Replace an existing run directory
     #[arg(long, help_heading = "Run")]
     pub(crate) force: bool,
@@ -68,12 +71,17 @@ pub(crate) struct TrainArgs {
     /// The attributes files that go with --records, one per attributes holder
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
     pub(crate) attributes: Vec<PathBuf>,
-    /// The test file that goes with --records
+    /// The rows to report on: of --records, or of a table, all of whose rows are then trained on
+    /// [default for a table: a quarter of its rows]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) test: Option<PathBuf>,
     /// Hold out this share of the training rows and report on them [default: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) validation: Option<f64>,
+    /// Test records that a group's rate must be of to count in a gap; smaller groups are listed as not
+    /// enough evidence [default: 30]
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub(crate) min_group: Option<u32>,
 
     #[arg(
         long,
@@ -90,7 +98,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "NOTION")]
     pub(crate) notion: Option<String>,
     /// Weight of fairness against accuracy, 0 or more [default: 1]
-    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true, value_parser = one_lambda)]
     pub(crate) lambda: Option<f64>,
     /// With one-shot: take the smallest lambda whose estimated gap on the training rows is at most
     /// this, from the release alone, so at no cost
@@ -240,6 +248,19 @@ pub(crate) struct TrainArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// One weight; several are a sweep.
+fn one_lambda(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| {
+        if !text.contains(',') {
+            return "it must be a number".to_owned();
+        }
+        format!(
+            "train takes one lambda; for several: steffle sweep --lambda {text}, with the other flags \
+             as they are"
+        )
+    })
+}
+
 /// All methods and what they are.
 fn methods() -> String {
     let each: Vec<String> =
@@ -296,7 +317,7 @@ impl TrainArgs {
         }
         overlay!(
             self, below;
-            data, records, attributes, test, validation, method, model, notion, lambda,
+            data, records, attributes, test, min_group, validation, method, model, notion, lambda,
             target_gap, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
             accounting,
             noise,

@@ -69,7 +69,7 @@ fn show(args: &DescribeArgs, output: Output) -> Result<(), Failure> {
 }
 
 fn description_text(description: &Description, output: Output) -> String {
-    let Description { name, rows, reading, columns, meaning } = description;
+    let Description { name, rows, reading, columns, questions, meaning } = description;
     let mut text = format!("{}: {rows} rows, {} columns\n", output.strong(name), columns.len());
     for sentence in reading {
         text += &wrap(sentence);
@@ -77,13 +77,18 @@ fn description_text(description: &Description, output: Output) -> String {
     text += "\n";
     let mut table = Rows::new(&["column", "kind", "missing", "levels", "range"]);
     for column in columns {
-        let range = column.range.map_or_else(String::new, |[low, high]| format!("{low} to {high}"));
+        let range = match (&column.days, column.range) {
+            (Some([first, last]), _) => format!("{first} to {last}"),
+            (None, Some([low, high])) => format!("{low} to {high}"),
+            (None, None) => String::new(),
+        };
         let levels = column.levels.map_or_else(String::new, |levels| levels.to_string());
         let cells = [column.kind.to_owned(), column.missing.to_string(), levels, range];
         table.push([column.name.clone()].into_iter().chain(cells).collect());
     }
     text += &table.render();
     let Some(meaning) = meaning else {
+        text += &questions_text(questions, output);
         return text + "\nWith --label and --sensitive, labels and groups are described too.\n";
     };
     text += &format!(
@@ -92,9 +97,10 @@ fn description_text(description: &Description, output: Output) -> String {
         meaning.features,
         left_out(meaning.dropped, &meaning.dropped_for),
     );
-    if !meaning.left_out.is_empty() {
-        text += &meaning.left_out.iter().map(|sentence| wrap(sentence)).collect::<String>();
-        text += "\n";
+    let decided: String =
+        meaning.left_out.iter().chain(&meaning.pooled).map(|sentence| wrap(sentence)).collect();
+    if !decided.is_empty() {
+        text += &format!("{decided}\n");
     }
     let mut table = Rows::new(&[&format!("label ({})", meaning.label), "rows", "share"]);
     for label in &meaning.labels {
@@ -114,7 +120,17 @@ fn description_text(description: &Description, output: Output) -> String {
             percent(Some(group.favourable_rate)),
         ]);
     }
-    text + &table.render()
+    text += &table.render();
+    text + &questions_text(questions, output)
+}
+
+/// What should be decided or looked at before training.
+fn questions_text(questions: &[String], output: Output) -> String {
+    if questions.is_empty() {
+        return String::new();
+    }
+    let each = questions.iter().map(|question| wrap(&format!("- {question}")));
+    format!("\n{}\n{}", output.strong("Before you train"), each.collect::<String>())
 }
 
 fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Failure> {
@@ -139,7 +155,7 @@ fn cut(args: &PartitionArgs, origins: &Origins, output: Output) -> Result<(), Fa
     let known = table.recipe(&meaning.sensitive);
     let recipe = recipe(known, meaning, by, &NotionName::None, check)?;
     let data = table.with(recipe)?;
-    let parted = data.split(Split { validation: 0.0, seed })?;
+    let parted = data.split(Split { seed, ..Split::default() })?;
     let (train, test) = parted.sizes();
     let parts = Parts { cut, heterogeneity, format };
     let staged = Staged::directory(&args.out, false)?;

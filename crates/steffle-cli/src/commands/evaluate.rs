@@ -9,7 +9,7 @@ use super::judge::{gaps_in_evidence, group_table, overall_table};
 use crate::args::EvaluateArgs;
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
-use crate::ui::{Output, Progress};
+use crate::ui::{Output, Progress, wrap};
 
 /// What `evaluate --json` prints.
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
     let held = model.rows_of(&args.file, &dialect)?;
     let bootstrap = Bootstrap { resamples: args.resamples as usize, seed: args.seed };
-    let report = model.judge_by(&held, Some(bootstrap))?.report;
+    let report = model.judge_by(&held, Some(bootstrap), args.min_group)?.report;
     drop(progress);
     let favourable = model.schema().favourable();
     let evaluation = Evaluation {
@@ -67,6 +67,6 @@ fn describe(evaluation: &Evaluation<'_>, favourable: u16, output: Output) -> Str
         evaluation.favourable,
         group_table(report, favourable)
     );
-    let evidence = gaps_in_evidence(report);
+    let evidence: String = gaps_in_evidence(report).iter().map(|sentence| wrap(sentence)).collect();
     if evidence.is_empty() { text } else { format!("{text}\n{evidence}") }
 }

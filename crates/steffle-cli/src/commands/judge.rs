@@ -1,6 +1,6 @@
 //! Tables of metrics.
 
-use steffle_front::{GroupIntervals, Interval, Report};
+use steffle_front::{GroupIntervals, Interval, LeftOut, Report};
 
 use crate::ui::{Rows, number, with_interval};
 
@@ -56,21 +56,21 @@ pub(crate) fn group_table(report: &Report, favourable: u16) -> String {
     rows.render()
 }
 
-/// What the metrics could not be taken of, in words; empty when of everything.
-pub(crate) fn gaps_in_evidence(report: &Report) -> String {
-    let mut text = String::new();
-    for left_out in &report.left_out {
-        text += &match &left_out.label {
-            Some(label) => format!(
-                "Not enough evidence: group {} has no record with label {label}.\n",
-                left_out.group
-            ),
-            None => format!("Not enough evidence: group {} has no record.\n", left_out.group),
-        };
-    }
+/// What the metrics could not be taken of, a sentence each; none when of everything.
+pub(crate) fn gaps_in_evidence(report: &Report) -> Vec<String> {
+    let least = report.min_group;
+    let small = |LeftOut { group, label, records }: &LeftOut| {
+        let label = label.as_ref().map_or_else(String::new, |label| format!(" with label {label}"));
+        format!(
+            "Not enough evidence: group {group} has {records} record(s){label}, fewer than {least} \
+             (--min-group); gaps leave it out."
+        )
+    };
+    let mut sentences: Vec<String> = report.left_out.iter().map(small).collect();
     if report.without_group > 0 {
         let count = report.without_group;
-        text += &format!("{count} records have no known group and count for the error only.\n");
+        sentences
+            .push(format!("{count} records have no known group and count for the error only."));
     }
-    text
+    sentences
 }

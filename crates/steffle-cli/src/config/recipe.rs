@@ -21,6 +21,7 @@ pub(crate) fn recipe(
     {
         // What was known about the old label says nothing about the new one.
         (recipe.favourable, recipe.threshold) = (None, None);
+        recipe.labels.clear();
         recipe.label.clone_from(label);
     }
     if !said.sensitive.is_empty() && said.sensitive != recipe.sensitive {
@@ -40,6 +41,10 @@ pub(crate) fn recipe(
         let refuse = |error: Error| check.0.at("classes", error.code(), &error.to_string());
         recipe.check_classes().map_err(refuse)?;
     }
+    if !said.labels.is_empty() {
+        recipe.labels = said.labels.iter().map(|name| name.trim().to_owned()).collect();
+    }
+    recipe.rare = said.rare.or(recipe.rare);
     recipe.favourable = said.favourable.clone().or(recipe.favourable);
     recipe.unit = said.unit.clone().or(recipe.unit);
     recipe.partition_by = partition_by.cloned().or(recipe.partition_by);
@@ -79,6 +84,7 @@ pub(crate) fn dialect(
         encoding: check.word("encoding", said.encoding.as_deref())?.unwrap_or(known.encoding),
         columns: list(&said.columns, known.columns.clone()),
         decimal: check.word("decimal", said.decimal.as_deref())?.or(known.decimal),
+        dates: check.word("dates", said.dates.as_deref())?.or(known.dates),
         missing_markers: list(&said.missing_markers, known.missing_markers.clone()),
         ..known
     })

@@ -63,6 +63,7 @@ impl TrainConfig {
             centralisation,
             silos,
             meaning,
+            min_group: check.count("min-group", train.min_group)?,
             partition_by: cut.partition_by,
             records: train.records,
             attributes: train.attributes,
@@ -103,13 +104,19 @@ fn threads(check: Check<'_>, given: Option<usize>) -> Result<Option<usize>, Fail
 
 fn data(check: Check<'_>, train: &TrainArgs) -> Result<Option<String>, Failure> {
     let files = !train.records.is_empty();
+    let job = train.data.as_deref().is_some_and(|data| is_job(Path::new(data)));
     let parts = [("attributes", !train.attributes.is_empty()), ("test", train.test.is_some())];
     if files && train.data.is_some() {
         let message = "--data and --records both say where the rows are; give one of them";
         return Err(check.0.conflict("data", message));
     }
+    if train.test.is_some() && job {
+        let message = "a job names its test file itself";
+        return Err(check.0.conflict("test", message).help("change `test` in the job"));
+    }
     for (key, given) in parts {
-        if given != files {
+        // A table may have a test file of its own, too.
+        if given != files && (key != "test" || files) {
             let message = "--records, --attributes and --test belong together; give all or none";
             return Err(check.0.conflict(if given { key } else { "records" }, message));
         }
@@ -145,8 +152,14 @@ fn who_holds_what(
             Err(check.0.conflict("silos", message).help("leave out one of the two"))
         }
         (Some(Centralisation::OneSilo), _) => Ok((asked, Some(1))),
-        (asked, silos) => Ok((asked, Some(silos.unwrap_or(3)))),
+        // One table of the user's is one silo; the named data sets are dealt out as in the paper.
+        (asked, silos) => Ok((asked, Some(silos.unwrap_or(if is_named(data) { 3 } else { 1 })))),
     }
+}
+
+/// Whether the data is a data set that has a name.
+fn is_named(data: Option<&str>) -> bool {
+    data.is_some_and(|name| steffle_data::Builtin::find(name).is_some())
 }
 
 #[cfg(test)]

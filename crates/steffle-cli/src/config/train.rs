@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use steffle_front::{Centralisation, Method, Plan, Value, Written};
+use steffle_front::{Centralisation, MIN_GROUP, Method, Plan, Value, Written};
 
 use crate::args::DataArgs;
 
@@ -18,6 +18,8 @@ pub(crate) struct TrainConfig {
     pub(crate) attributes: Vec<PathBuf>,
     pub(crate) test: Option<PathBuf>,
     pub(crate) meaning: DataArgs,
+    /// Records that a rate must be of to count in a gap, where the user says it.
+    pub(crate) min_group: Option<u32>,
     pub(crate) validation: f64,
     pub(crate) method: Arc<dyn Method>,
     /// Absent until the data is seen, when files say it.
@@ -40,6 +42,11 @@ impl TrainConfig {
         self.method = plan.settled();
         self.silos = Some(plan.study().sizes().len());
         self.centralisation = Some(plan.study().centralisation());
+    }
+
+    /// Records that a rate must be of to count in a gap.
+    pub(crate) fn min_group(&self) -> u32 {
+        self.min_group.unwrap_or(MIN_GROUP)
     }
 
     /// What the data is called: a run's default name. Files that were cut have the name of their
@@ -69,6 +76,8 @@ impl Serialize for TrainConfig {
             test: &'a Option<PathBuf>,
             #[serde(flatten)]
             meaning: &'a DataArgs,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            min_group: Option<u32>,
             validation: f64,
             #[serde(flatten)]
             method: Settings<'a>,
@@ -91,6 +100,7 @@ impl Serialize for TrainConfig {
             attributes: &self.attributes,
             test: &self.test,
             meaning: &self.meaning,
+            min_group: self.min_group,
             validation: self.validation,
             method: Settings(&own),
             centralisation: self.centralisation,

@@ -183,8 +183,8 @@ fn estimated_gap(report: &TrainReport) -> String {
     report.one_shot.as_ref().map_or_else(String::new, |told| {
         format!(
             "On the training rows the release puts the gap of its decisions at {:.4} (standard \
-             error {:.4}), of the unconstrained model's at {:.4} ({:.4}): an estimate, not a \
-             certificate.\n\n",
+             error {:.4}), of the unconstrained model's at {:.4} ({:.4}): a hint, not a \
+             proof.\n\n",
             told.gap.estimate,
             told.gap.standard_error,
             told.unconstrained_gap.estimate,

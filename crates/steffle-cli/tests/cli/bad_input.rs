@@ -219,7 +219,9 @@ fn files() {
     place.write("one-label.csv", good.replace("low", "high"));
     place.write("one-group.csv", good.replace(",b,", ",a,"));
     let towns = ["north", "south", "east"];
-    place.write("no-rows.csv", towns.iter().fold(good.clone(), |csv, town| csv.replace(town, "")));
+    // Whoever has a region has no town.
+    let blank = |csv: String, town: &&str| csv.replace(&format!("{town},hill"), ",hill");
+    place.write("no-rows.csv", towns.iter().fold(good.replace(",plain,", ",,"), blank));
     place.write("infinite.csv", good.replacen(".5,", ".5e999,", 1));
     place.write("nan.csv", "score,group,label\n1,a,x\n2,b,y\ninf,a,x\n");
     place.write("random.parquet", (0..997_u32).map(|i| (i * 7919 % 251) as u8).collect::<Vec<_>>());
@@ -233,7 +235,7 @@ fn files() {
     flipped[middle..middle + 40].fill(0xff);
     place.write("flipped.parquet", flipped);
     place.write("nothing.parquet", "");
-    place.write("words.txt", "hello");
+    place.write("words.txt", "hel\0lo");
     check(
         &place,
         &[

@@ -122,7 +122,7 @@ pub(crate) fn columns(csv: &str, keep: impl Fn(&str) -> bool) -> String {
 }
 
 /// SplitMix64's finaliser: fixed, well mixed numbers.
-fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

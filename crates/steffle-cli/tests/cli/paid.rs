@@ -1,5 +1,7 @@
 //! `train --ledger`: runs that the stores' own books pay for.
 
+use serde_json::json;
+
 use crate::harness::{Place, pairs};
 
 const TRAIN: [&str; 10] = [
@@ -39,6 +41,9 @@ fn runs_add_up_in_the_books_and_end_at_the_budget() {
     assert!(run["test"]["demographic_parity"].is_null(), "{}", run["test"]);
     assert!(run["baseline"]["equalized_odds"].is_null());
     assert!(run["test"]["error"].is_number());
+    assert_eq!((&run["test"]["groups"], &run["test"]["left_out"]), (&json!([]), &json!([])));
+    let page = place.read("one/report.html");
+    assert!(page.contains("The gaps between groups are not measured."), "{page}");
 
     let again = place.run(&[&TRAIN[..], &["--epsilon", "1", "--out", "two"]].concat());
     assert!(again.stderr.contains("error[steffle::ledger::run]"), "{}", again.stderr);

@@ -117,9 +117,13 @@ fn evaluation_says_what_it_cannot_say() {
     place.write("one.csv", one_group);
     let found = place.json(&["evaluate", "run", "one.csv"]);
     assert!(found["demographic_parity"].is_null());
-    assert_eq!(found["left_out"], json!([{"group": "b"}]));
+    let left_out =
+        json!([{"group": "a", "label": "low", "records": 22}, {"group": "b", "records": 0}]);
+    assert_eq!((&found["left_out"], &found["min_group"]), (&left_out, &30.into()));
+    let all = place.json(&["evaluate", "run", "one.csv", "--min-group", "1"]);
+    assert_eq!(all["left_out"], json!([{"group": "b", "records": 0}]));
     let text = place.run(&["evaluate", "run", "one.csv"]).stdout;
-    assert!(text.contains("Not enough evidence: group b has no record."));
+    assert!(text.contains("Not enough evidence: group b has 0 record(s)"));
     place.write("stranger.csv", pairs(400..410).replace(",b,", ",z,"));
     let found = place.json(&["evaluate", "run", "stranger.csv"]);
     let strangers = place.read("stranger.csv").matches(",z,").count();
@@ -129,5 +133,5 @@ fn evaluation_says_what_it_cannot_say() {
     place.write("label.csv", pairs(400..410).replace(",high", ",utmost"));
     let ran = place.run(&["evaluate", "run", "label.csv"]);
     assert_eq!(ran.status, 3);
-    assert!(ran.stderr.contains("error[steffle::data::unagreed]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[steffle::data::labels]"), "{}", ran.stderr);
 }

@@ -2,11 +2,12 @@ use std::fs;
 
 use crate::harness::Place;
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "MODEL_CARD.md",
     "config.toml",
     "metrics.json",
     "model.safetensors",
+    "report.html",
     "schema.json",
     "trace.jsonl",
 ];

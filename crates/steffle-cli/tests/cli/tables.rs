@@ -54,12 +54,16 @@ fn compressed_headless_and_latin_1_files() {
     assert_eq!(refused.status, 3);
     assert!(refused.stderr.contains("damaged or cut off"), "{}", refused.stderr);
 
-    place.write("german.data", "A11 6 1\nA12 48 2\n");
-    let refused = describe(&place, &["german.data"]).stderr;
-    assert!(refused.contains("--delimiter"), "{refused}");
-    let flags = ["german.data", "--delimiter", "space", "--columns", "status,months,risk"];
-    let said = describe(&place, &flags).stdout;
-    assert!(said.contains("2 rows, 3 columns") && said.contains("months"), "{said}");
+    // Spaces between cells, no header, a name that promises nothing: found, and asked about.
+    place.write("german.data", "A11 6 1\nA12 48 2\nA11 24 1\n");
+    let said = describe(&place, &["german.data"]).stdout;
+    assert!(said.contains("separated by `space`") && said.contains("--columns"), "{said}");
+    assert!(
+        said.split_whitespace().collect::<Vec<_>>().join(" ").contains("with 3 names"),
+        "{said}"
+    );
+    let said = describe(&place, &["german.data", "--columns", "status,months,risk"]).stdout;
+    assert!(said.contains("3 rows, 3 columns") && said.contains("months"), "{said}");
 
     place.write("latin.csv", b"name,city\nJos\xe9,M\xfcnchen\n");
     let refused = describe(&place, &["latin.csv"]);
@@ -75,8 +79,9 @@ fn compressed_headless_and_latin_1_files() {
 #[test]
 fn what_has_two_readings_is_not_guessed() {
     let place = Place::new("tables-ambiguous");
-    let rows: Vec<String> =
-        (0..60).map(|i| format!("1,{:03};{i};{};{}\n", 100 + i, i % 2, i % 3 % 2)).collect();
+    let rows: Vec<String> = (0..60)
+        .map(|i| format!("1,{:03};{};{};{}\n", 100 + i, i * 7 % 50, i % 2, i % 3 % 2))
+        .collect();
     place.write("pay.csv", format!("pay;age;hired;sex\n{}", rows.concat()));
     let said = describe(&place, &["pay.csv"]).stdout;
     assert!(said.contains("`pay` is read as text") && said.contains("--decimal"), "{said}");
@@ -222,4 +227,187 @@ fn names_and_ids_are_left_out_with_a_word() {
     assert_eq!(place.json(&[&job[..], &CLASSES].concat())["features"], 6);
     assert_eq!(place.run(&["predict", "run", "t.csv"]).status, 0);
     assert_eq!(place.run(&["evaluate", "run", "t.csv"]).status, 0);
+}
+
+/// Excerpts in the shape of three raw files of the field, made up: `;` and quotes; names that repeat,
+/// dates, columns that are mostly missing and one that tells the label; spaces and no header.
+#[test]
+fn raw_files_of_the_field_load_with_what_describe_suggests() {
+    let place = Place::new("tables-field");
+    let rows = |row: fn(usize) -> String| (0..300).map(row).collect::<Vec<_>>().concat();
+    let bank = rows(|i| {
+        let job = ["admin.", "services", "blue-collar"][i * 7 % 3];
+        let said = if i * 31 % 11 < 3 { "yes" } else { "no" };
+        let married = ["married", "single"][i * 13 % 5 % 2];
+        format!("{};\"{job}\";\"{married}\";{};\"{said}\"\n", 20 + i % 50, 93.2 + (i % 9) as f64)
+    });
+    place
+        .write("bank.csv", format!("\"age\";\"job\";\"marital\";\"cons.price.idx\";\"y\"\n{bank}"));
+    let bank = ["train", "--data", "bank.csv", "--label", "y", "--sensitive", "marital"];
+    let bank = [&bank[..], &["--favourable", "yes", "--mode", "none", "--rounds", "2"]].concat();
+    assert_eq!(place.json(&bank)["rows"]["train"], 225);
+
+    let compas = rows(|i| {
+        let again = usize::from(i * 31 % 11 < 5);
+        let when = if again == 1 { format!("2014-0{}-11", 1 + i % 9) } else { String::new() };
+        let race = ["Other", "Caucasian"][i * 13 % 5 % 2];
+        format!(
+            "{i},name {i},{race},19{}-04-18,{},{},,{when},{again}\n",
+            50 + i % 45,
+            i % 10,
+            i % 3
+        )
+    });
+    let header =
+        "id,name,race,dob,decile_score,decile_score,violent_recid,r_offense_date,two_year_recid";
+    place.write("compas.csv", format!("{header}\n{compas}"));
+    let meaning = ["--label", "two_year_recid", "--sensitive", "race"];
+    let look = [&["compas.csv"], &meaning[..]].concat();
+    // One label only has the date: nothing complete is left to learn from.
+    let refused = describe(&place, &look);
+    let half = refused.stdout.clone() + &refused.stderr;
+    assert!(half.contains("--missing impute"), "{half}");
+    let said = describe(&place, &[&look[..], &["--missing", "impute"]].concat()).stdout;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "`decile_score.2`",
+        "dates, as days from 1970-01-01, in `dob`",
+        "column `name` is left out",
+        "column `violent_recid` is left out",
+        "the favourable label is taken to be `1`",
+        "column `r_offense_date` alone tells the label",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let train = ["train", "--data", "compas.csv", "--missing", "impute", "--favourable", "0"];
+    let drop = ["--drop", "r_offense_date", "--mode", "none", "--rounds", "2"];
+    assert_eq!(place.json(&[&train[..], &meaning, &drop].concat())["favourable"], "0");
+}
+
+#[test]
+fn codes_and_the_favourable_label_are_asked_about() {
+    let place = Place::new("tables-questions");
+    let people = pairs(0..400);
+    let coded = people.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{line},REGION\n"),
+        at => format!("{line},{}\n", 1 + at * 7 % 4),
+    });
+    place.write("t.csv", coded.collect::<String>());
+    let look = |rest: &[&str]| {
+        let flags = ["data", "describe", "t.csv"];
+        place.json(&[&flags[..], &MEANING, rest].concat())["questions"].to_string()
+    };
+    let asked = look(&[]);
+    for words in ["`REGION` has 4 whole numbers, 1 to 4", "--categorical REGION", "--favourable"] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    let fewer = look(&["--categorical", "REGION", "--favourable", "high"]);
+    assert!(!fewer.contains("REGION") && !fewer.contains("--favourable"), "{fewer}");
+    // Equal opportunity is about the favourable label: it is not guessed.
+    let flags = ["train", "--data", "t.csv", "--notion", "equal-opportunity", "--dry-run"];
+    let refused = place.run(&[&flags[..], &MEANING, &CLASSES].concat());
+    assert_eq!((refused.status, refused.stderr.contains("`high`, `low`")), (2, true));
+    let flags = [&flags[..], &MEANING, &CLASSES, &["--favourable", "high"]].concat();
+    assert_eq!(place.run(&flags).status, 0);
+}
+
+#[test]
+fn an_own_test_file_one_silo_and_groups_that_are_too_small() {
+    let place = Place::new("tables-test");
+    place.write("t.csv", pairs(0..400));
+    // Five people of a third group.
+    let spoil = |(at, line): (usize, &str)| match at % 60 {
+        7 => line.replace(",b,", ",c,"),
+        _ => line.to_owned(),
+    };
+    let rare: Vec<String> = pairs(400..700).lines().enumerate().map(spoil).collect();
+    let rare = rare.join("\n");
+    place.write("later.csv", rare);
+    let flags = ["train", "--data", "t.csv", "--test", "later.csv", "--classes", "a,b,c"];
+    let flags = [&flags[..], &MEANING, &["--rounds", "2", "--out", "run", "--force"]].concat();
+    let run = place.json(&flags);
+    assert_eq!((&run["rows"]["train"], &run["rows"]["test"]), (&400.into(), &300.into()));
+    assert_eq!((&run["silos"], &run["centralisation"]), (&1.into(), &"one-silo".into()));
+    assert_eq!(run["test"]["min_group"], 30);
+    let left_out = run["test"]["left_out"].to_string();
+    assert!(left_out.contains("\"group\":\"c\""), "{left_out}");
+    let odds = run["test"]["equalized_odds"].as_f64().unwrap();
+    let all = place.json(&[&flags[..], &["--min-group", "1"]].concat());
+    assert!(odds <= all["test"]["equalized_odds"].as_f64().unwrap());
+    assert!(place.run(&flags).stdout.contains("Not enough evidence: group c"));
+    assert!(place.read("run/report.html").contains("Not enough evidence: group c"));
+    let several = place.run(&["train", "--lambda", "1,2"]);
+    assert_eq!(several.status, 2);
+    assert!(several.stderr.contains("steffle sweep --lambda 1,2"), "{}", several.stderr);
+    let written = place.json(&["predict", "run", "later.csv", "--output", "p.parquet"]);
+    assert_eq!(written["records"], 300);
+    let read = place.json(&["data", "describe", "p.parquet"]);
+    assert_eq!((&read["rows"], read["columns"].as_array().unwrap().len()), (&300.into(), 4));
+    assert_eq!(read["columns"][1]["name"], "label");
+}
+
+#[test]
+fn results_come_first_and_privacy_in_brief() {
+    let place = Place::new("tables-order");
+    place.write("t.csv", pairs(0..400));
+    let flags = ["train", "--data", "t.csv", "--rounds", "2", "--out", "run", "--force"];
+    let flags = [&flags[..], &MEANING, &CLASSES].concat();
+    let brief = place.run(&flags).stdout;
+    assert!(brief.trim_start().starts_with("test "), "{brief}");
+    let privacy: Vec<&str> = brief
+        .lines()
+        .skip_while(|line| !line.starts_with("Privacy"))
+        .take_while(|line| !line.is_empty())
+        .collect();
+    assert!(privacy.len() <= 2, "{brief}");
+    let long = place.run(&[&flags[..], &["--explain"]].concat()).stdout;
+    assert!(long.contains("differentially private") && !brief.contains("differentially private"));
+    let once = place.json(
+        &[&flags[..5], &["--method", "one-shot", "--out", "once"], &MEANING, &CLASSES]
+            .concat()
+            .into_iter()
+            .filter(|flag| !["--rounds", "2"].contains(flag))
+            .collect::<Vec<_>>(),
+    );
+    assert!(once["mode"].is_null(), "{}", once["mode"]);
+    let plan = place.run(&[&flags[..], &["--dry-run"]].concat()).stdout;
+    for past in [" was ", " were ", " came "] {
+        assert!(!plan.contains(past), "{past}: {plan}");
+    }
+}
+
+/// What tells s is computed from s: only runs that claim nothing look for it.
+#[test]
+fn columns_that_tell_s_are_told_by_runs_that_claim_nothing() {
+    let place = Place::new("tables-proxy");
+    let people = pairs(0..400);
+    let proxied = people.lines().enumerate().map(|(at, line)| match at {
+        0 => format!("{line},title\n"),
+        _ => format!("{line},{}\n", if line.contains(",a,") { "Ms" } else { "Mr" }),
+    });
+    place.write("t.csv", proxied.collect::<String>());
+    let flags = ["train", "--data", "t.csv", "--favourable", "high", "--dry-run"];
+    let warned = |more: &[&str]| {
+        let plan = place.json(&[&flags[..], &MEANING, &CLASSES, more].concat());
+        plan["warnings"].to_string().contains("`title` alone tells the sensitive `group`")
+    };
+    assert!(!warned(&[]), "a private run's warnings are no function of s");
+    assert!(!warned(&["--method", "one-shot"]));
+    assert!(warned(&["--mode", "none"]) && warned(&["--method", "fermi"]));
+}
+
+/// A notion that is none is trained without, or refused before anything is done.
+#[test]
+fn notion_none_works_or_is_refused_at_once() {
+    let place = Place::new("tables-none");
+    place.write("t.csv", pairs(0..400));
+    for method in ["steffle", "fermi", "erm"] {
+        let flags = ["train", "--data", "t.csv", "--notion", "none", "--method", method];
+        let run = place.json(&[&flags[..], &MEANING, &CLASSES].concat());
+        assert_eq!(run["notion"], "none", "{method}");
+    }
+    let flags = ["train", "--data", "t.csv", "--notion", "none", "--method", "one-shot"];
+    let refused = place.run(&[&flags[..], &MEANING, &CLASSES, &["--dry-run"]].concat());
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("--method erm"), "{}", refused.stderr);
 }

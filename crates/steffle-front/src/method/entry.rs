@@ -153,6 +153,11 @@ impl Entry {
         !KEYS.contains(&key) || self.settings.contains(&key)
     }
 
+    /// Whether a mode means anything to the method: those that go to an optimum have none.
+    pub fn has_mode(&self) -> bool {
+        self.settings.contains(&"mode") || self.pins("mode")
+    }
+
     /// What was said, with what the method has no choice about; refuses what contradicts that.
     pub fn pinned(&self, given: &Given) -> Result<Given, Error> {
         let mut pinned = given.clone();

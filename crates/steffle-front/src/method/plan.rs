@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
+use steffle::fairness::NotionName;
 use steffle::model::Classifier;
 use steffle_privacy::ledger::{Offer, Statement, statement};
 
@@ -45,6 +46,7 @@ impl Plan {
     pub(crate) fn new(method: &dyn Method, study: &Study) -> Result<Self, Error> {
         method.admits(study.schema().recipe())?;
         fits(method.entry(), study.labels())?;
+        knows_favourable(method, study)?;
         let model = method.aim().settled(study).build(study)?;
         let method = method.settle(study)?;
         let counts = Counts::new(study, &*method, model.parameters());
@@ -65,6 +67,9 @@ impl Plan {
         let said = statement(&offer.check()?, &[]);
         let privacy = said_of(&*method, study, &leaves, &said)?;
         let mut warnings = study.about().warnings.clone();
+        if !method.claims() {
+            warnings.extend_from_slice(study.reveals_sensitive());
+        }
         warnings.extend(method.warnings(study.labels()));
         Ok(Self { study: study.clone(), method, model, announced, privacy, leaves, warnings })
     }
@@ -166,6 +171,20 @@ fn fits(entry: &Entry, labels: usize) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses to guess what equal opportunity is about.
+fn knows_favourable(method: &dyn Method, study: &Study) -> Result<(), Error> {
+    let schema = study.schema();
+    let opportunity = method.aim().notion == NotionName::EqualOpportunity;
+    if !opportunity || schema.favourable_guessed().is_none() {
+        return Ok(());
+    }
+    let labels: Vec<String> = schema.labels().iter().map(|label| format!("`{label}`")).collect();
+    let message = "equal opportunity is about people who deserve the favourable label, and nobody said \
+                   which one that is";
+    let help = format!("say --favourable with one of {}", labels.join(", "));
+    Err(Error::usage("config::favourable", message).with_help(help))
 }
 
 fn said_of(

@@ -261,9 +261,10 @@ pub(crate) fn weak_signal(noise: Option<&Noise>, ratio: Option<f64>) -> Option<S
     let enough = epsilon / ratio.max(0.0625).sqrt();
     (ratio < 1.0).then(|| {
         format!(
-            "your noise exceeds the signal ({ratio:.2} to 1): expect little or no fairness gain \
-             below epsilon {enough:.2} on this many records; use method one-shot, more records or \
-             fewer features"
+            "the noise hides the signal: it makes up {:.0} % of what the silos' messages say about \
+             the sensitive attribute. Expect little or no fairness gain below epsilon {enough:.2} on \
+             this many records; use method one-shot, more records or fewer features",
+            100.0 / (1.0 + ratio.max(0.0))
         )
     })
 }

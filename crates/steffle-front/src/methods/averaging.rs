@@ -108,7 +108,7 @@ pub(super) fn unprotected(lambda: f64) -> Privacy {
     Privacy::none(format!(
         "This run gives no privacy: in every round a silo sends the parameters that its own \
          training ended at{loss}, exact functions of its features and labels. The sensitive \
-         attribute is never read: nothing is done for fairness between groups. (The silos were \
+         attribute is never read: nothing is done for fairness between groups. (The silos are \
          simulated on this machine.)"
     ))
 }

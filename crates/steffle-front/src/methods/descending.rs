@@ -146,13 +146,13 @@ impl Descending {
                 plan.rounds() + 1
             ),
             (_, Batch::Block(blocks)) => format!(
-                "every record in at most {} of {} rounds on {blocks} public blocks, priced at their \
+                "every record in at most {} of {} rounds on {blocks} public blocks, with noise for their \
                  exact sensitivity",
                 plan.visits(),
                 plan.rounds()
             ),
             _ => format!(
-                "a table and {} rounds on all records, each priced at its exact sensitivity",
+                "a table and {} rounds on all records, each with noise for its exact sensitivity",
                 plan.rounds()
             ),
         };
@@ -196,7 +196,7 @@ impl Descending {
         let statement = format!(
             "The guarantee does not hold: Theorem 3.2 claims epsilon {epsilon} at delta {delta:.1e} \
              for {whose}, but it prices a round's two messages one at a time \
-             and the exact gradients reveal which records were in the batch{instead}.{units} This \
+             and the exact gradients reveal which records are in the batch{instead}.{units} This \
              is also a seeded simulation on one machine: whoever knows the seed can subtract the \
              noise. Features and labels are not protected at all."
         );

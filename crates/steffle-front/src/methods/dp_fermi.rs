@@ -75,9 +75,9 @@ builder! {
 }
 
 /// Said of runs without noise.
-pub(super) const NONE: &str = "This run gives no privacy: no noise was added. The curator has all \
+pub(super) const NONE: &str = "This run gives no privacy: no noise is added. The curator has all \
                                records and the sensitive attribute of every one of them in one \
-                               place. (The data was on this machine.)";
+                               place. (The data is on this machine.)";
 
 #[derive(Debug)]
 struct Run(Descending);

@@ -89,7 +89,7 @@ impl Method for Run {
     fn privacy(&self, _: &Study, _: &Statement) -> Result<Privacy, Error> {
         Ok(Privacy::none(
             "Method erm never reads the sensitive attribute in training. Features and labels are \
-             not protected: the gradients that silos send are exact. (The silos were simulated on \
+             not protected: the gradients that silos send are exact. (The silos are simulated on \
              this machine.)",
         ))
     }

@@ -186,7 +186,7 @@ impl Private {
         };
         let about = "fedfdp never reads the sensitive attribute; any fairness between groups is \
                      incidental. This is a seeded simulation with floating-point noise: whoever \
-                     knows the seed can subtract it, so nothing was protected here.";
+                     knows the seed can subtract it, so nothing is protected here.";
         let (asked, delta) = (self.epsilon, delta.value());
         let holds = mode != Mode::Paper;
         let statement = if holds {

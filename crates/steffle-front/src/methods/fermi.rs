@@ -89,7 +89,7 @@ impl Method for Run {
         Ok(Privacy::none(
             "This run gives no privacy: fermi is the central reference, which has all records and \
              the sensitive attribute of every one of them in one place and trains on them as they \
-             are. (The data was on this machine.)",
+             are. (The data is on this machine.)",
         ))
     }
 

@@ -54,7 +54,7 @@ pub(crate) static ENTRY: Entry = Entry {
     labels: None,
     answers_by_id: false,
     protects: &Protects::ATTRIBUTE,
-    without_noise: "Without noise, because it involves the attribute only as it was released, every \
+    without_noise: "Without noise, because it involves the attribute only as it is released, every \
                     silo sends numbers for",
     look: Look { colour: "vermillion", marker: "square" },
     reason: |entry, key, _| {

@@ -313,7 +313,7 @@ fn signs_of_batches(noise: Noise, settings: &Published, study: &Study) -> Privac
         "The guarantee does not hold: PF-LD with sign batch claims epsilon {epsilon} at delta \
          {delta:.1e} for the sensitive attribute against everyone but a trusted curator, but one \
          record's class can flip a sign in its gradient, which then moves by its whole length, and \
-         the exact loss gradients tell which records were in a batch{instead}.{units} This is also \
+         the exact loss gradients tell which records are in a batch{instead}.{units} This is also \
          a seeded simulation on one machine: whoever knows the seed can subtract the noise. \
          Features and labels are not protected at all. Use --sign released for a claim that holds."
     );

@@ -22,7 +22,7 @@ use crate::trained::Trained;
 /// The method.
 pub(crate) static ENTRY: Entry = Entry {
     name: "randomised-response",
-    about: "the optimum with classes that were randomised once",
+    about: "the optimum with classes that are randomised once",
     settings: &[
         "lambda",
         "surrogate-sharpness",
@@ -41,7 +41,7 @@ pub(crate) static ENTRY: Entry = Entry {
     labels: None,
     answers_by_id: true,
     protects: &Protects::ANSWERS,
-    without_noise: "Without noise, because it involves the attribute only as it was answered, every \
+    without_noise: "Without noise, because it involves the attribute only as it is answered, every \
                     silo sends numbers for",
     look: Look { colour: "green", marker: "up" },
     reason: |entry, key, _| reason(entry, key, ": its one parameter is epsilon"),
@@ -128,14 +128,14 @@ impl Method for Run {
             _ => "unit (all rows of a unit get one answer)",
         };
         let source = if said.kind == StatementKind::Private && study.is_paid() {
-            "The random bits came from the operating system and were not kept. The stores' books \
-             paid for the answers; whoever asks the same again gets the same ones."
+            "The random bits come from the operating system and are not stored. The stores' books \
+             pay for the answers; whoever asks the same again gets the same ones."
         } else if said.kind == StatementKind::Private {
-            "The random bits came from the operating system and were not kept; another run draws \
+            "The random bits come from the operating system and are not stored; another run draws \
              new answers and spends again."
         } else {
             "But this run is a seeded simulation on one machine: whoever knows the seed can undo \
-             the answers, so nothing was protected here."
+             the answers, so nothing is protected here."
         };
         let statement = format!(
             "Every attributes division answers once per {units} with a randomised class: the true \

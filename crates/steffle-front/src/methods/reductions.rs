@@ -90,7 +90,7 @@ impl Method for Run {
         Ok(Privacy::none(
             "This run gives no privacy: reductions is a central reference, which has all records \
              and the sensitive attribute of every one of them in one place and trains on them as \
-             they are. (The data was on this machine.)",
+             they are. (The data is on this machine.)",
         ))
     }
 

@@ -71,7 +71,7 @@ builder! {
 /// Said of runs without noise.
 pub(super) const NONE: &str = "This run gives no privacy: silos send exact sums about the sensitive attribute, \
                     and whoever reads them may learn it. Features and labels are not protected \
-                    either. (The silos were simulated on this machine.)";
+                    either. (The silos are simulated on this machine.)";
 
 #[derive(Debug)]
 struct Run(Descending);

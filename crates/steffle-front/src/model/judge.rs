@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use steffle::fairness::NotionName;
 use steffle::metrics::{Bootstrap, Interval, Judged as Evidence, Names, Report};
-use steffle_data::{Dataset, Dialect};
+use steffle_data::Dialect;
 
 use super::Model;
 use crate::Error;
@@ -19,14 +19,25 @@ pub struct Judged {
     pub report: Report,
 }
 
+/// Records that a rate must be of to count in a gap, unless somebody says otherwise: the 95 % interval
+/// of a share of 30 is at most 36 points wide, that of a share of 5 nearly all there is.
+pub const MIN_GROUP: u32 = 30;
+
 impl Model {
-    /// Judges the model with 95 % intervals.
+    /// Judges the model with 95 % intervals and gaps between groups of at least [`MIN_GROUP`] records.
     pub fn judge(&self, held: &HeldOut) -> Result<Judged, Error> {
-        self.judge_by(held, Some(Bootstrap { seed: self.seed, ..Bootstrap::default() }))
+        let bootstrap = Bootstrap { seed: self.seed, ..Bootstrap::default() };
+        self.judge_by(held, Some(bootstrap), MIN_GROUP)
     }
 
-    /// Judges the model, with intervals where resamples are asked for.
-    pub fn judge_by(&self, held: &HeldOut, by: Option<Bootstrap>) -> Result<Judged, Error> {
+    /// Judges the model, with intervals where resamples are asked for. Rates of fewer records than
+    /// `min_group` count in no gap and are listed.
+    pub fn judge_by(
+        &self,
+        held: &HeldOut,
+        by: Option<Bootstrap>,
+        min_group: u32,
+    ) -> Result<Judged, Error> {
         let (schema, HeldOut { records, groups, .. }) = (&self.schema, held);
         let names = Names {
             labels: schema.labels().to_vec(),
@@ -36,6 +47,7 @@ impl Model {
         let strata: Vec<u16> = (0..records.len()).map(|row| records.stratum(row)).collect();
         let probabilities = self.probabilities(records.rows());
         let evidence = Evidence::new(&names, records.labels(), &groups.classes, &probabilities)
+            .map(|evidence| evidence.with_least(min_group))
             .and_then(|evidence| evidence.with_strata(&strata))
             .map_err(|error| Error::data("data::metrics", error.to_string()))?;
         // A model without a notion is measured by demographic parity.
@@ -58,8 +70,7 @@ impl Model {
         file: impl AsRef<std::path::Path>,
         dialect: &Dialect,
     ) -> Result<HeldOut, Error> {
-        let data = Dataset::for_evaluation(file.as_ref(), &self.schema, dialect)?;
-        HeldOut::of(&data, data.rows(), &self.schema)
+        HeldOut::read(file.as_ref(), &self.schema, dialect)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::privacy::Privacy;
 #[derive(Deserialize)]
 struct Facts {
     method: String,
-    mode: String,
+    mode: Option<String>,
     lambda: f64,
     seed: u64,
     privacy: Privacy,

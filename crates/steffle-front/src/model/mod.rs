@@ -17,7 +17,7 @@ use steffle::record::Rows;
 use steffle::train::Theorem;
 use steffle_data::Schema;
 
-pub use self::judge::Judged;
+pub use self::judge::{Judged, MIN_GROUP};
 use self::metadata::Metadata;
 pub use self::predict::{Predicted, Predictions};
 pub use self::save::{METRICS, MODEL};
@@ -36,7 +36,8 @@ pub struct Model {
     classifier: Arc<dyn Classifier>,
     theta: Vec<f64>,
     entry: &'static Entry,
-    mode: String,
+    /// Absent for methods that have none.
+    mode: Option<String>,
     lambda: f64,
     seed: u64,
     privacy: Privacy,
@@ -86,7 +87,7 @@ impl Model {
             classifier: classifier.clone(),
             theta: trained.theta,
             entry: method.entry(),
-            mode: method.mode().to_string(),
+            mode: method.entry().has_mode().then(|| method.mode().to_string()),
             lambda: trained.lambda.unwrap_or(lambda),
             seed: study.seed(),
             privacy: plan.said(trained.statement.as_ref())?,
@@ -171,7 +172,7 @@ impl Model {
             classifier: self.classifier.clone(),
             theta: outcome.baseline.clone(),
             entry: crate::methods::ERM,
-            mode: "none".to_owned(),
+            mode: None,
             lambda: 0.0,
             seed: self.seed,
             privacy: Privacy::none("The unconstrained model never saw the sensitive attribute."),
@@ -191,12 +192,12 @@ impl Model {
         let Privacy { kind, epsilon, delta, adjacency, holds, .. } = &self.privacy;
         let mut facts: BTreeMap<&str, String> = BTreeMap::from([
             ("method", self.entry.name.to_owned()),
-            ("mode", self.mode.clone()),
             ("lambda", self.lambda.to_string()),
             ("seed", self.seed.to_string()),
             ("privacy", kind.clone()),
             ("privacy_holds", holds.to_string()),
         ]);
+        facts.extend(self.mode.clone().map(|mode| ("mode", mode)));
         facts.extend(adjacency.clone().map(|adjacency| ("adjacency", adjacency)));
         facts.extend(epsilon.map(|epsilon| ("epsilon", epsilon.to_string())));
         facts.extend(delta.map(|delta| ("delta", delta.to_string())));

@@ -1,6 +1,7 @@
 //! How rows are split, cut into silos, and who holds what.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
@@ -54,13 +55,15 @@ impl Serialize for Centralisation {
     }
 }
 
-/// How rows are split: a quarter of them to test on, and the seed of everything random in a study.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// How rows are split, and the seed of everything random in a study.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Split {
     /// The share of the training rows that is held out to choose settings by.
     pub validation: f64,
     /// The seed of the split, the silos, the batches and simulated noise.
     pub seed: u64,
+    /// The rows to test on; then all of the table is trained on. Otherwise a quarter of it is tested on.
+    pub test: Option<PathBuf>,
 }
 
 /// How training rows are cut into silos (Algorithm 3 of the paper).
@@ -100,6 +103,9 @@ impl Cut {
 
 impl From<usize> for Cut {
     fn from(silos: usize) -> Self {
-        Self { silos, heterogeneity: 0.0, centralisation: Centralisation::Silos }
+        match silos {
+            1 => Self::ONE,
+            _ => Self { silos, heterogeneity: 0.0, centralisation: Centralisation::Silos },
+        }
     }
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use steffle::record::{Attributes, Records};
 use steffle_data::{Job, Recipe};
 
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study};
@@ -69,11 +68,11 @@ impl Files {
         silos: Option<usize>,
         seed: u64,
     ) -> Result<Study, Error> {
-        let job = &self.job;
+        let centralisation = who_holds_what(&self.job, asked, silos)?;
+        // From here on the job says it itself, to whoever reads its files again.
+        let mut job = self.job.clone();
+        job.centralisation = Some(centralisation.to_string());
         let loaded = job.load()?;
-        let whole = !job.silos.is_empty();
-        let (records, attributes) = (&loaded.records, &loaded.attributes);
-        let centralisation = arrange(asked, silos, whole, records, attributes)?;
         let schema = loaded.schema;
         let about = About {
             dropped: loaded.dropped,
@@ -93,7 +92,7 @@ impl Files {
             encoded,
             centralisation,
             seed,
-            holders: Holders::Files(Box::new(job.clone())),
+            holders: Holders::Files(Box::new(job)),
             sealed: Mutex::new(Some(loaded.attributes)),
             about,
             apart: self.apart.clone(),
@@ -107,26 +106,26 @@ impl Files {
     }
 }
 
-/// Which centralisation the files are, or whether they are the one that was asked for.
-fn arrange(
+/// Which centralisation a job is: what it says is law, and only where it says nothing may the caller
+/// say it, or else the number of files. What stands in the files never decides who sees what.
+fn who_holds_what(
+    job: &Job,
     asked: Option<Centralisation>,
     asked_silos: Option<usize>,
-    whole: bool,
-    records: &[Records],
-    attributes: &[Attributes],
 ) -> Result<Centralisation, Error> {
-    let (silos, holders) = (records.len(), attributes.len());
-    let paired = silos == holders && records.iter().zip(attributes).all(|(r, a)| same_ids(r, a));
+    let whole = !job.silos.is_empty();
+    let silos = job.silos.len() + job.records.len();
+    let holders = if whole { silos } else { job.attributes.len() };
     let natural = match (silos, holders) {
-        (1, 1) => Centralisation::OneSilo,
-        _ if paired => Centralisation::Silos,
+        _ if job.together() && silos == 1 => Centralisation::OneSilo,
+        _ if job.together() => Centralisation::Silos,
         (_, 1) => Centralisation::CentralAttributes,
         _ => Centralisation::General(holders),
     };
     let centralisation = asked.unwrap_or(natural);
     let possible = match centralisation {
         Centralisation::OneSilo => silos == 1 && holders == 1,
-        Centralisation::Silos => paired,
+        Centralisation::Silos => silos == holders,
         Centralisation::CentralAttributes => holders == 1 && !whole,
         Centralisation::General(asked) => holders == asked && !whole,
     };
@@ -134,7 +133,7 @@ fn arrange(
         let message = format!("--silos differs from the number of records files, {silos}");
         return Err(Error::conflict("silos", message));
     }
-    if !possible {
+    if !possible || (job.centralisation.is_some() && centralisation != natural) {
         let message = format!(
             "centralisation {centralisation} does not fit {silos} records and {holders} \
              attributes files, which are {natural}"
@@ -142,13 +141,4 @@ fn arrange(
         return Err(Error::conflict("centralisation", message));
     }
     Ok(centralisation)
-}
-
-fn same_ids(records: &Records, attributes: &Attributes) -> bool {
-    let sorted = |ids: &[u64]| {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        ids
-    };
-    sorted(records.ids()) == sorted(attributes.ids())
 }

@@ -1,7 +1,9 @@
 //! Rows that are not trained on.
 
+use std::path::Path;
+
 use steffle::record::Records;
-use steffle_data::{Dataset, Groups, Schema, Unmatched, encode, evaluation_groups};
+use steffle_data::{Dataset, Dialect, Groups, Schema, Unmatched, encode, evaluation_groups};
 
 use crate::Error;
 
@@ -21,6 +23,12 @@ impl HeldOut {
         let groups = evaluation_groups(data, rows, schema)?;
         let (records, unmatched) = (encoded.records, encoded.unmatched);
         Ok(Self { records, groups, unmatched, dropped: data.dropped() })
+    }
+
+    /// The rows of a labelled file, with the columns of a schema.
+    pub(crate) fn read(file: &Path, schema: &Schema, dialect: &Dialect) -> Result<Self, Error> {
+        let data = Dataset::for_evaluation(file, schema, dialect)?;
+        Self::of(&data, data.rows(), schema)
     }
 
     /// The same rows without anybody's class: what a run that is paid for may be measured on. A

@@ -109,7 +109,13 @@ impl Study {
             dropped: data.dropped(),
             missing: data.missing().clone(),
             reading: data.table().reading().sentences(),
-            warnings: [data.table().reading().warnings(), data.left_out()].concat(),
+            warnings: {
+                let schema = &encoded.schema;
+                let mut warnings = data.warnings();
+                warnings.extend(schema.lookalikes());
+                warnings.extend(schema.favourable_guessed());
+                warnings
+            },
             largest_unit: data.largest_unit(train),
         };
         Ok(Self(Arc::new(Inner {
@@ -152,6 +158,15 @@ impl Study {
     /// What is known about the rows.
     pub fn about(&self) -> &About {
         &self.0.about
+    }
+
+    /// Columns that tell the sensitive attribute almost alone, one sentence each: for runs that claim
+    /// nothing, because it is computed from s. Files that are cut already are not looked at together.
+    pub(crate) fn reveals_sensitive(&self) -> &[String] {
+        match &self.0.holders {
+            Holders::Table { data, .. } => data.reveals_sensitive(),
+            Holders::Files(_) => &[],
+        }
     }
 
     /// Records per silo.
@@ -289,7 +304,10 @@ impl Encoded {
         let validation = Some(&rows.validation).filter(|rows| !rows.is_empty());
         let encoded = Self {
             records: silos.iter().map(records).collect::<Result<_, Error>>()?,
-            test: HeldOut::of(data, &rows.test, &schema)?,
+            test: match &parted.by.test {
+                None => HeldOut::of(data, &rows.test, &schema)?,
+                Some(file) => HeldOut::read(file, &schema, &data.recipe().dialect)?,
+            },
             validation: validation.map(|rows| HeldOut::of(data, rows, &schema)).transpose()?,
             unconstrained: Mutex::default(),
             schema,

@@ -17,7 +17,7 @@ use self::study::study;
 use crate::args::TrainCommand;
 use crate::config::{Origins, TrainConfig};
 use crate::failure::Failure;
-use crate::run_dir::{Destination, model_card};
+use crate::run_dir::{Destination, model_card, run_page};
 use crate::ui::{Output, Progress};
 
 pub(crate) fn train(
@@ -25,7 +25,8 @@ pub(crate) fn train(
     typed: &ArgMatches,
     output: Output,
 ) -> Result<(), Failure> {
-    let (dry_run, force, ledger) = (command.dry_run, command.force, command.ledger.clone());
+    let (dry_run, force, explain) = (command.dry_run, command.force, command.explain);
+    let ledger = command.ledger.clone();
     private::secret(&mut command)?;
     let (mut config, origins) = TrainConfig::from_command(command, typed)?;
     set_threads(config.threads)?;
@@ -52,7 +53,7 @@ pub(crate) fn train(
     };
     let report = execute(&config, &plan, paid, destination, &progress)?;
     drop(progress);
-    output.result(&report, &report.text(output))
+    output.result(&report, &report.text(explain, output))
 }
 
 /// Trains, measures and writes the run directory.
@@ -66,7 +67,7 @@ fn execute(
     let model = plan.train(&Shown(progress))?;
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
-    let baseline = unconstrained(plan, &model, Some(bootstrap))?;
+    let baseline = unconstrained(config, plan, &model, Some(bootstrap))?;
     let path = destination.path();
     let mut report = TrainReport::new(config, plan, &model, baseline, Some(bootstrap), path)?;
     if let Some((book, run)) = paid {
@@ -77,6 +78,7 @@ fn execute(
     files.push(("config.toml", config.clone().into_bytes()));
     let card = model_card(&report, plan.study().schema(), &config);
     files.push(("MODEL_CARD.md", card.into_bytes()));
+    files.push(("report.html", run_page(&report)?.into_bytes()));
     destination.write(&files)?;
     Ok(report)
 }
@@ -99,7 +101,7 @@ pub(super) fn train_family(
         let model = model?;
         let compared = match &baseline {
             Some(baseline) => Report::clone(baseline),
-            None => baseline.insert(unconstrained(&plan, &model, None)?).clone(),
+            None => baseline.insert(unconstrained(&config, &plan, &model, None)?).clone(),
         };
         TrainReport::new(&config, &plan, &model, compared, None, run_dir)
     };
@@ -108,6 +110,7 @@ pub(super) fn train_family(
 
 /// What the unconstrained model does on the test rows.
 fn unconstrained(
+    config: &TrainConfig,
     plan: &Plan,
     model: &steffle_front::Model,
     bootstrap: Option<Bootstrap>,
@@ -115,7 +118,7 @@ fn unconstrained(
     let unconstrained = model.unconstrained();
     let unconstrained = unconstrained.ok_or_else(|| Failure::bug("a trained model was loaded"))?;
     let test = plan.measurable(plan.study().test());
-    Ok(unconstrained.judge_by(&test, bootstrap)?.report)
+    Ok(unconstrained.judge_by(&test, bootstrap, config.min_group())?.report)
 }
 
 /// Training on the line of progress.

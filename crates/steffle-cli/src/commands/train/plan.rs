@@ -59,7 +59,7 @@ impl<'a> Preview<'a> {
         let mut text = format!(
             "{}\n{settings}\n{} training, {} validation and {} test rows\n{}silos of \
              {:?} records, {} attributes holder(s)\n{} features, {} parameters, {rounds}\n",
-            output.strong("Plan (nothing was computed)"),
+            output.strong("Plan (nothing is computed)"),
             rows.train,
             rows.validation,
             rows.test,

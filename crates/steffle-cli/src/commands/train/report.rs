@@ -25,7 +25,8 @@ pub(crate) struct TrainReport {
     pub(crate) method: &'static str,
     #[serde(skip)]
     pub(crate) entry: &'static Entry,
-    pub(crate) mode: String,
+    /// Absent for methods that have none.
+    pub(crate) mode: Option<String>,
     pub(crate) data: String,
     pub(crate) model: String,
     pub(crate) notion: String,
@@ -110,12 +111,12 @@ impl TrainReport {
         let outcome = model.outcome().ok_or_else(|| Failure::bug("a trained model was loaded"))?;
         let measure = |held| {
             let held = plan.measurable(held);
-            Ok::<_, Failure>(model.judge_by(&held, bootstrap)?.report)
+            Ok::<_, Failure>(model.judge_by(&held, bootstrap, config.min_group())?.report)
         };
         Ok(Self {
             method: model.method().name,
             entry: model.method(),
-            mode: plan.method().mode().to_string(),
+            mode: model.method().has_mode().then(|| plan.method().mode().to_string()),
             data: config.data.clone().unwrap_or_else(|| config.name()),
             model: aim.model.as_ref().map_or_else(String::new, ToString::to_string),
             notion: aim.notion.to_string(),
@@ -150,32 +151,34 @@ impl TrainReport {
         })
     }
 
-    /// As a person reads it: first what is not guaranteed, then the numbers, then where they are.
-    pub(crate) fn text(&self, output: Output) -> String {
-        let mut text = String::new();
-        if self.privacy.kind != "private" {
-            text += &self.privacy_text(output);
+    /// What is not measured or not compared, a sentence each.
+    pub(crate) fn evidence(&self) -> Vec<String> {
+        if self.privacy.is_private() {
+            return vec![WITHOUT_GROUPS.to_owned()];
         }
-        text += &self.settings_text();
+        gaps_in_evidence(&self.test)
+    }
+
+    /// As a person reads it: the result, what to look at, privacy in brief, and where everything is.
+    pub(crate) fn text(&self, explain: bool, output: Output) -> String {
+        let mut text = self.overall_text();
         text += "\n";
-        text += &self.overall_text();
-        text += "\n";
-        text += &if self.privacy.is_private() {
-            wrap(WITHOUT_GROUPS)
-        } else {
-            self.groups_text() + &gaps_in_evidence(&self.test)
-        };
+        if !self.privacy.is_private() {
+            text += &self.groups_text();
+        }
+        text += &self.evidence().iter().map(|sentence| wrap(sentence)).collect::<String>();
         if let Some(told) = &self.one_shot {
             text += "\n";
             text += &wrap(&told.to_string());
         }
         text += "\n";
-        if self.privacy.kind == "private" {
-            text += &self.privacy_text(output);
-        }
+        text += &self.settings_text();
+        text += "\n";
+        text += &self.privacy_text(explain, output);
         if let Some(ledger) = &self.ledger {
             text += &wrap(&ledger.text(output));
         }
+        text += "\n";
         for warning in &self.warnings {
             text += &wrap(&format!("{} {warning}", output.strong("Warning:")));
         }
@@ -183,20 +186,24 @@ impl TrainReport {
         text + &format!("{} {}\n", output.strong("Run directory:"), run_dir.display())
     }
 
-    fn privacy_text(&self, output: Output) -> String {
+    fn privacy_text(&self, explain: bool, output: Output) -> String {
         let title = output.strong(&format!("Privacy ({}):", self.privacy.kind));
-        wrap(&format!("{title} {}", self.privacy.statement)) + "\n"
+        if explain {
+            return wrap(&format!("{title} {}", self.privacy.statement));
+        }
+        wrap(&format!("{title} {} More: --explain, or MODEL_CARD.md.", self.privacy.brief()))
     }
 
     fn settings_text(&self) -> String {
         let Self { data, features, parameters, silos, rows, method, model, notion, .. } = self;
         format!(
-            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows, {features} features\n\
-             {}{method}, {model} ({parameters} parameters), {notion}, lambda {}, {} rounds, seed {}, \
-             {:.2} s\n",
+            "{data}: {} training rows in {silos} silo(s) ({}), {} test rows\n{features} features, \
+             favourable label {}\n{}{method}, {model} ({parameters} parameters), {notion}, lambda {}, \
+             {} rounds, seed {}, {:.2} s\n",
             rows.train,
             self.centralisation,
             rows.test,
+            self.favourable,
             left_out(rows.dropped, &rows.dropped_for),
             self.lambda,
             self.rounds,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use steffle_data::Recipe;
-use steffle_front::{Centralisation, Cut, Files, Library, Split, Study, Table};
+use steffle_front::{Cut, Files, Library, Split, Study, Table};
 
 use crate::config::{Check, Origins, TrainConfig, is_job, recipe};
 use crate::failure::Failure;
@@ -54,12 +54,12 @@ fn table(
     let table = Table::find(name, config.meaning.path.as_deref())?;
     let recipe = meaning(table.recipe(&config.meaning.sensitive), config, origins)?;
     let data = library.data(table, recipe)?;
-    let split = Split { validation: config.validation, seed: config.seed };
-    let cut = Cut {
-        silos: config.silos.unwrap_or(1),
-        heterogeneity: config.heterogeneity,
-        centralisation: config.centralisation.unwrap_or(Centralisation::Silos),
-    };
+    let TrainConfig { validation, seed, test, .. } = config;
+    let split = Split { validation: *validation, seed: *seed, test: test.clone() };
+    let mut cut = Cut::from(config.silos.unwrap_or(1)).heterogeneity(config.heterogeneity);
+    if let Some(centralisation) = config.centralisation {
+        cut = cut.centralisation(centralisation);
+    }
     Ok(library.study(&data, split, cut)?)
 }
 

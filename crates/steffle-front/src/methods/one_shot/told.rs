@@ -62,7 +62,7 @@ impl Told {
         let (report, mut warnings) = self.report(targeted.estimate);
         if !targeted.reached {
             warnings.push(format!(
-                "no lambda brought the estimated gap down to {target}: the smallest was {:.4} at \
+                "no lambda brings the estimated gap down to {target}: the smallest is {:.4} at \
                  lambda {:.3}",
                 targeted.estimate.gap, targeted.lambda
             ));
@@ -70,7 +70,7 @@ impl Told {
         if targeted.estimate.standard_error > target {
             warnings.push(format!(
                 "the target gap is smaller than the standard error of its estimate ({:.4}): do \
-                 not take the estimate for a certificate",
+                 not take the estimate for a proof",
                 targeted.estimate.standard_error
             ));
         }
@@ -84,7 +84,7 @@ impl Told {
         let GapEstimate { gap: before, standard_error, .. } = self.unconstrained;
         let weak = useful.map(|epsilon| {
             format!(
-                "your noise exceeds the signal: the release puts the gap of the unconstrained \
+                "the noise hides the signal: the release puts the gap of the unconstrained \
                  model at {:.1} +- {:.1} percentage points; expect no fairness gain below epsilon \
                  {epsilon:.2} on this many records",
                 100.0 * before,
@@ -126,8 +126,9 @@ impl fmt::Display for OneShotReport {
         write!(
             f,
             "On the training rows the release puts the gap of this model at {:.1} +- {:.1} \
-             percentage points{target} (unconstrained: {:.1} +- {:.1}). The error is that of the \
-             release's noise alone: no certificate, least of all below epsilon 0.5.",
+             percentage points{target} (unconstrained: {:.1} +- {:.1}). The errors count \
+             the noise of the release only, not chance in the rows: a hint, not a proof, above all \
+             below epsilon 0.5.",
             points(self.gap.estimate),
             points(self.gap.standard_error),
             points(self.unconstrained_gap.estimate),
