@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::harness::Place;
+use crate::harness::{Place, without_times};
 
 /// Every document that people read, from the root of the repository.
 const DOCUMENTS: [&str; 11] = [
@@ -88,14 +88,11 @@ fn the_demo_is_what_the_program_prints() {
     let (typed, shown) = demo.trim_start().split_once('\n').unwrap();
     assert_eq!(typed, "$ steffle train");
     let printed = Place::new("documents-demo").run(&["train"]).stdout;
-    let lines = |text: &str| -> Vec<String> {
-        let without_time = |line: &str| match line.rsplit_once(", ") {
-            Some((rest, time)) if time.ends_with(" s") => rest.to_owned(),
-            _ => line.trim_end().to_owned(),
-        };
-        text.trim_end().lines().map(without_time).collect()
-    };
-    assert_eq!(lines(shown), lines(&printed), "paste the new output into README.md");
+    assert_eq!(
+        without_times(shown),
+        without_times(&printed),
+        "paste the new output into README.md"
+    );
 }
 
 #[test]

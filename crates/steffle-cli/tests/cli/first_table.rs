@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::harness::{Place, mix};
+use crate::harness::{Place, mix, shows, without_times};
 
 /// Jobs that hardly anybody has.
 const RARE: [&str; 8] =
@@ -53,33 +53,6 @@ fn loans(rows: std::ops::Range<u64>) -> String {
     csv
 }
 
-/// Times differ from run to run.
-fn lines(text: &str) -> Vec<String> {
-    let without_time = |line: &str| match line.rsplit_once(", ") {
-        Some((rest, time)) if time.ends_with(" s") => rest.to_owned(),
-        _ => line.trim_end().to_owned(),
-    };
-    text.trim_end().lines().map(without_time).collect()
-}
-
-/// Whether the shown lines stand in the printed ones in their order, and next to each other but where
-/// the page says `...`.
-fn shows(shown: &[String], printed: &[String]) -> bool {
-    let mut rest = printed;
-    for (at, part) in shown.split(|line| line == "...").enumerate() {
-        if part.is_empty() {
-            continue;
-        }
-        let found = rest.windows(part.len()).position(|lines| lines == part);
-        match found {
-            Some(place) if at > 0 || place == 0 => rest = &rest[place + part.len()..],
-            _ => return false,
-        }
-    }
-    // Nothing comes after the last line that is shown, unless the page says so.
-    rest.is_empty() || shown.last().is_some_and(|line| line == "...")
-}
-
 #[test]
 fn the_first_table_is_what_the_program_prints() {
     let place = Place::new("first-table");
@@ -104,7 +77,7 @@ fn the_first_table_is_what_the_program_prints() {
             }
             _ => panic!("no such command: {typed}"),
         };
-        let (shown, printed) = (lines(shown), lines(&printed));
+        let (shown, printed) = (without_times(shown), without_times(&printed));
         if !shows(&shown, &printed) {
             write!(wrong, "\n$ {typed}\n{}\n", printed.join("\n")).unwrap();
         }

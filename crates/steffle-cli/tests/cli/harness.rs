@@ -84,6 +84,26 @@ impl Ran {
     }
 }
 
+/// Whether a document shows what is printed, where a line `...` stands for any lines.
+pub(crate) fn shows(shown: &[String], printed: &[String]) -> bool {
+    match shown.split_first() {
+        None => printed.is_empty(),
+        Some((line, rest)) if line == "..." => {
+            (0..=printed.len()).any(|skip| shows(rest, &printed[skip..]))
+        }
+        Some((line, rest)) => printed.first() == Some(line) && shows(rest, &printed[1..]),
+    }
+}
+
+/// Lines without the seconds at their end, which differ from run to run.
+pub(crate) fn without_times(text: &str) -> Vec<String> {
+    let without_time = |line: &str| match line.rsplit_once(", ") {
+        Some((rest, time)) if time.ends_with(" s") => rest.to_owned(),
+        _ => line.trim_end().to_owned(),
+    };
+    text.trim_end().lines().map(without_time).collect()
+}
+
 /// Made-up people: three groups, three labels, two regions; the label leans on group and `score`.
 pub(crate) fn people(rows: std::ops::Range<u64>) -> String {
     let mut csv = "record_id,score,town,region,group,label\n".to_owned();

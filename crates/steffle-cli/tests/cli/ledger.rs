@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Place, Ran, pairs};
+use crate::harness::{Place, Ran, pairs, shows};
 
 /// A run of the made-up people, paid from a book.
 const TRAIN: [&str; 17] = [
@@ -344,7 +344,7 @@ fn a_signed_off_year_is_what_the_program_prints() {
             let printed = masked(&(ran.stdout + &ran.stderr));
             let shown = masked(shown);
             assert!(
-                matches(&shown, &printed),
+                shows(&shown, &printed),
                 "$ steffle {typed}\nprints\n{}\nnot\n{}",
                 printed.join("\n"),
                 shown.join("\n")
@@ -352,17 +352,6 @@ fn a_signed_off_year_is_what_the_program_prints() {
         }
     }
     assert!(commands >= 12, "{commands}");
-}
-
-/// Whether lines are the shown ones, where `...` stands for any.
-fn matches(shown: &[String], printed: &[String]) -> bool {
-    match shown.split_first() {
-        None => printed.is_empty(),
-        Some((line, rest)) if line == "..." => {
-            (0..=printed.len()).any(|skip| matches(rest, &printed[skip..]))
-        }
-        Some((line, rest)) => printed.first() == Some(line) && matches(rest, &printed[1..]),
-    }
 }
 
 /// Names of stores and hashes of noisy replies are never the same twice.
