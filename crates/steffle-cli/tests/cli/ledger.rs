@@ -44,7 +44,7 @@ fn a_private_run_is_paid_for_and_the_next_one_refused() {
     init(&place, "1.2");
     let first = place.json(&[&TRAIN[..], &["--epsilon", "1", "--out", "first"]].concat());
     assert_eq!(first["privacy"]["kind"], "private");
-    assert!(first["privacy"]["statement"].as_str().unwrap().contains("books paid for it"));
+    assert!(first["privacy"]["statement"].as_str().unwrap().contains("books pay for it"));
     let store = &first["ledger"]["stores"][0];
     assert_eq!(
         (store["receipts"].as_array().unwrap().len(), &store["epsilon_budget"]),
