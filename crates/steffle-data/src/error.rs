@@ -1,10 +1,15 @@
 //! What can be wrong with data, said so that it can be put right.
 
+mod cell;
 mod code;
+mod words;
 
 use std::path::PathBuf;
 
 use steffle_site::record::{AttributesError, RecordsError, RowsError};
+
+pub use cell::CellError;
+pub(crate) use words::{list, meant};
 
 /// Why data were refused. No message holds the sensitive value of a record.
 #[derive(Debug, thiserror::Error)]
@@ -96,69 +101,9 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// Bytes that are no text in the encoding of the file.
-    #[error(
-        "{origin}: line {line} (row {row}), column `{column}` is not UTF-8 text; if the file is \
-         Latin-1 or Windows-1252, say --encoding latin-1, else save it as UTF-8"
-    )]
-    Encoding {
-        /// The file.
-        origin: String,
-        /// The line, counted from 1.
-        line: u64,
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The column.
-        column: String,
-    },
-    /// A cell that is no value at all.
-    #[error("{origin}: row {row}, column `{column}`: {problem}")]
-    Cell {
-        /// The file.
-        origin: String,
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The column.
-        column: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// Numbers that can be read in two ways, where a number is needed.
-    #[error(
-        "{origin}: column `{column}`: `{value}` can be more than a thousand or a fraction; say \
-         --decimal point or --decimal comma"
-    )]
-    AmbiguousNumber {
-        /// The file.
-        origin: String,
-        /// The column.
-        column: String,
-        /// An example.
-        value: String,
-    },
-    /// Dates that can be read in two ways, where dates are needed.
-    #[error(
-        "{origin}: column `{column}`: `{value}` can be two days; say --dates day-first or --dates \
-         month-first"
-    )]
-    AmbiguousDate {
-        /// The file.
-        origin: String,
-        /// The column.
-        column: String,
-        /// An example.
-        value: String,
-    },
-    /// Dates where training had other numbers, or the other way round.
-    #[error("{origin}: column `{column}` {problem}; write it as the training file did")]
-    Date {
-        /// The file.
-        origin: String,
-        /// The column.
-        column: String,
-        /// What is wrong.
-        problem: &'static str,
-    },
+    /// A cell, or a column of cells, that cannot be read as what it should be.
+    #[error(transparent)]
+    Cell(#[from] CellError),
     /// A file that is not Parquet, is truncated or uses something unsupported.
     #[error("{origin}: not a readable Parquet file: {message}")]
     Parquet {
@@ -203,35 +148,6 @@ pub enum Error {
         origin: String,
         /// The name.
         column: String,
-    },
-    /// NaN or an infinity.
-    #[error(
-        "{origin}: row {row}, column `{column}`: `{value}` is not a finite number; \
-         write missing numbers as an empty cell, `?` or `NA`, or say --missing-markers {value}"
-    )]
-    NotFinite {
-        /// The file.
-        origin: String,
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The column.
-        column: String,
-        /// What stands there.
-        value: String,
-    },
-    /// Text where the schema has a number.
-    #[error(
-        "{origin}: row {row}, column `{column}`: `{value}` is not a number, which the schema asks for"
-    )]
-    NotANumber {
-        /// The file.
-        origin: String,
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The column.
-        column: String,
-        /// What stands there.
-        value: String,
     },
     /// A column that the table does not have.
     #[error(
@@ -518,23 +434,5 @@ impl Error {
 impl From<crate::parts::FilesError> for Error {
     fn from(problem: crate::parts::FilesError) -> Self {
         Self::Files(Box::new(problem))
-    }
-}
-
-/// A question after a name that is not known, if a known one is near.
-pub(crate) fn meant(name: &str, known: &[String]) -> String {
-    crate::nearest(name, known).map_or_else(String::new, |near| format!(": did you mean `{near}`?"))
-}
-
-/// Names in a message: at most twenty, then how many more.
-pub(crate) fn list(names: &[String]) -> String {
-    const SHOWN: usize = 20;
-    if names.is_empty() {
-        return "(none)".to_owned();
-    }
-    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }

@@ -58,7 +58,7 @@ mod table;
 
 pub use dataset::Dataset;
 pub use describe::{ColumnDescription, Description, Group, Meaning, Share, describe};
-pub use error::Error;
+pub use error::{CellError, Error};
 pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{Cut, FilesError, Format, Job, Loaded, Parts, Site, load_records};

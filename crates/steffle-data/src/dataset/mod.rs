@@ -15,10 +15,10 @@ use std::sync::OnceLock;
 
 use self::rare::Pooled;
 use self::unfit::LeftOut;
-use crate::Error;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
 use crate::table::{Categories, Column, Dialect, Table, read_as};
+use crate::{CellError, Error};
 
 pub(crate) use bundles::Bundles;
 pub(crate) use ids::ids_of;
@@ -351,7 +351,7 @@ fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
     for &at in numeric {
         let Column::Numbers(numbers) = &table.columns()[at] else { continue };
         if let Some(row) = numbers.iter().position(|number| number.abs() > LARGEST) {
-            return Err(Error::Cell {
+            return Err(Error::from(CellError::Value {
                 origin: table.origin().to_owned(),
                 row: table.first_row() + row as u64 + 1,
                 column: table.names()[at].clone(),
@@ -360,7 +360,7 @@ fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
                      missing value? (--missing-markers)",
                     numbers[row]
                 ),
-            });
+            }));
         }
     }
     Ok(())

@@ -7,10 +7,10 @@ use serde::Serialize;
 use steffle_site::record::{Records, Rows};
 
 use super::{MISSING_NAME, Schema};
-use crate::Error;
 use crate::dataset::{Dataset, OTHER_NAME};
 use crate::recipe::Missing;
 use crate::table::{Categories, Column, Table};
+use crate::{CellError, Error};
 
 /// Cells that the schema has no feature for, by column.
 ///
@@ -107,7 +107,7 @@ fn encode_rows(
     for (at, column) in schema.numeric().iter().enumerate() {
         let place = table.require(&column.name, "a numeric feature")?;
         let Column::Numbers(values) = &table.columns()[place] else {
-            return Err(not_numbers(table, place));
+            return Err(not_numbers(table, place).into());
         };
         let mut missing = 0;
         let slots = numbers[at..].iter_mut().step_by(layout.numeric);
@@ -119,12 +119,12 @@ fn encode_rows(
             }
             *slot = ((value - column.centre) / column.scale) as f32;
             if !slot.is_finite() {
-                return Err(Error::NotFinite {
+                return Err(Error::from(CellError::NotFinite {
                     origin: table.origin().to_owned(),
                     row: table.first_row() + u64::from(row) + 1,
                     column: column.name.clone(),
                     value: format!("{value:e} (after scaling)"),
-                });
+                }));
             }
         }
         // One that has a feature to say so is not unmatched.
@@ -184,12 +184,12 @@ fn note(counts: &mut BTreeMap<String, u64>, column: &str, count: u64) {
     }
 }
 
-fn not_numbers(table: &Table, place: usize) -> Error {
+fn not_numbers(table: &Table, place: usize) -> CellError {
     let value = match &table.columns()[place] {
         Column::Text(text) => text.levels.first().cloned().unwrap_or_default(),
         Column::Numbers(_) => String::new(),
     };
-    Error::NotANumber {
+    CellError::NotANumber {
         origin: table.origin().to_owned(),
         row: table.first_row() + 1,
         column: table.names()[place].clone(),

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Missing;
 use crate::scratch::Scratch;
-use crate::{Column, Dataset, Reader, Source, Table};
+use crate::{CellError, Column, Dataset, Reader, Source, Table};
 
 fn adult() -> Dataset {
     let source = Source::parse("adult", None).unwrap();
@@ -202,9 +202,12 @@ fn prediction_needs_features_only_and_counts_what_it_does_not_know() {
     assert_eq!(rows.codes(0)[0], schema.layout().absent());
     let (rows, unmatched) = change("AGE", "").unwrap();
     assert_eq!((unmatched.missing_total(), rows.numeric(0)[1]), (1, 0.0));
-    assert!(matches!(change("AGE", "old"), Err(Error::NotANumber { row: 1, .. })));
-    assert!(matches!(change("AGE", "inf"), Err(Error::NotFinite { row: 1, .. })));
-    assert!(matches!(change("AGE", "1e300"), Err(Error::NotFinite { row: 1, .. })));
+    assert!(matches!(change("AGE", "old"), Err(Error::Cell(CellError::NotANumber { row: 1, .. }))));
+    assert!(matches!(change("AGE", "inf"), Err(Error::Cell(CellError::NotFinite { row: 1, .. }))));
+    assert!(matches!(
+        change("AGE", "1e300"),
+        Err(Error::Cell(CellError::NotFinite { row: 1, .. }))
+    ));
 }
 
 #[test]

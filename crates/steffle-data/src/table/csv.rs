@@ -11,7 +11,7 @@ use super::reader::{Columns, Kind};
 use super::reading::Reading;
 use super::text::{Text, TextFile, unreadable};
 use super::{Table, unique_names};
-use crate::Error;
+use crate::{CellError, Error};
 
 /// A column that begins with this many numbers is one of numbers, but for a cell.
 const MANY_NUMBERS: u64 = 20;
@@ -89,14 +89,16 @@ impl CsvReader {
                 }
                 Verdict::AmbiguousDate(value) if matches!(columns, Columns::Only(_)) => {
                     let (origin, column) = (first.origin, name.clone());
-                    return Err(Error::AmbiguousDate { origin, column, value });
+                    return Err(CellError::AmbiguousDate { origin, column, value }.into());
                 }
                 Verdict::AmbiguousDate(value) => {
                     reading.ambiguous_dates.push((name.clone(), value));
                 }
                 Verdict::Ambiguous(example) if matches!(columns, Columns::Only(_)) => {
                     let (origin, column) = (first.origin, name.clone());
-                    return Err(Error::AmbiguousNumber { origin, column, value: example });
+                    return Err(
+                        CellError::AmbiguousNumber { origin, column, value: example }.into()
+                    );
                 }
                 Verdict::Ambiguous(example) => reading.ambiguous.push((name.clone(), example)),
             }
@@ -225,7 +227,8 @@ impl Lines {
         }
         let (origin, column) = (|| self.origin.clone(), || self.names[at].clone());
         let refuse = |problem: String| {
-            Err(Error::Cell { origin: origin(), row: self.row, column: column(), problem })
+            let row = self.row;
+            Err(CellError::Value { origin: origin(), row, column: column(), problem }.into())
         };
         if bytes.len() > LONGEST_CELL {
             return refuse(format!(
@@ -233,7 +236,7 @@ impl Lines {
                 bytes.len()
             ));
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| Error::Encoding {
+        let text = std::str::from_utf8(bytes).map_err(|_| CellError::Encoding {
             origin: origin(),
             line: self.line(),
             row: self.row,
@@ -274,8 +277,8 @@ impl Lines {
         let (origin, row) = (self.origin.clone(), self.row);
         let (column, value) = (self.names[at].clone(), cell.to_owned());
         match misfit {
-            Misfit::NotFinite => Error::NotFinite { origin, row, column, value },
-            Misfit::NotANumber => Error::NotANumber { origin, row, column, value },
+            Misfit::NotFinite => CellError::NotFinite { origin, row, column, value }.into(),
+            Misfit::NotANumber => CellError::NotANumber { origin, row, column, value }.into(),
         }
     }
 }
@@ -295,7 +298,8 @@ fn same_as_in_training(
         false if dates => "holds dates, and other numbers in training",
         _ => return Ok(()),
     };
-    Err(Error::Date { origin: lines.origin.clone(), column: name.to_owned(), problem })
+    let (origin, column) = (lines.origin.clone(), name.to_owned());
+    Err(CellError::Date { origin, column, problem }.into())
 }
 
 /// Gives columns without a name that of their place; returns the new ones.

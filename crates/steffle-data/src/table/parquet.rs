@@ -13,7 +13,7 @@ use super::contain::contain;
 use super::dialect::Markers;
 use super::notation::Notation;
 use super::reader::{Columns, Kind};
-use crate::Error;
+use crate::{CellError, Error};
 
 /// Cells decoded at a time: large enough to be fast, small enough to stay in cache.
 const BATCH: usize = 8192;
@@ -170,9 +170,10 @@ impl Problem {
             Self::Cell { offset, misfit, value } => {
                 let row = first_row + offset as u64 + 1;
                 match misfit {
-                    Misfit::NotFinite => Error::NotFinite { origin, row, column, value },
-                    Misfit::NotANumber => Error::NotANumber { origin, row, column, value },
+                    Misfit::NotFinite => CellError::NotFinite { origin, row, column, value },
+                    Misfit::NotANumber => CellError::NotANumber { origin, row, column, value },
                 }
+                .into()
             }
         }
     }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::CellError;
 use crate::scratch::Scratch;
 
 const ALL: Columns = Columns::All { text: Vec::new() };
@@ -61,7 +62,9 @@ fn named_columns_are_text_and_given_kinds_win() {
     assert_eq!(table.names(), ["b"]);
     assert_eq!(levels(&table, "b"), some(&["2", "4"]));
     let refused = read(&path, &only("c", Kind::Number)).unwrap_err();
-    assert!(matches!(&refused, Error::NotANumber { row: 1, value, .. } if value == "x"));
+    assert!(
+        matches!(&refused, Error::Cell(CellError::NotANumber { row: 1, value, .. }) if value == "x")
+    );
     assert!(matches!(read(&path, &only("d", Kind::Text)), Err(Error::UnknownColumn { .. })));
 }
 
@@ -205,7 +208,10 @@ fn numbers_are_read_as_people_write_them() {
     let scratch = Scratch::new();
     let path = scratch.file("t.csv", file);
     let only = Columns::Only(vec![("both".to_owned(), Kind::Number)]);
-    assert!(matches!(super::read(&path, &only), Err(Error::AmbiguousNumber { .. })));
+    assert!(matches!(
+        super::read(&path, &only),
+        Err(Error::Cell(CellError::AmbiguousNumber { .. }))
+    ));
     // What training saw decides, also where a program could have written the file.
     let path = scratch.file("t.csv", "both;x\n1.234;1\n");
     let seen = Dialect { decimal_comma: vec!["both".to_owned()], ..Dialect::default() };

@@ -96,7 +96,7 @@ fn values_that_are_no_numbers_are_refused_by_place() {
     for value in [f64::NAN, f64::INFINITY] {
         let error =
             read(file::<DoubleType>("required double v;", &[0.0, value], None)).unwrap_err();
-        assert!(matches!(error, Error::NotFinite { row: 2, .. }), "{error}");
+        assert!(matches!(error, Error::Cell(CellError::NotFinite { row: 2, .. })), "{error}");
     }
     // Where numbers are read as names, a sensitive value could be quoted: none is refused.
     let bytes = file::<DoubleType>("required double v;", &[1.0, f64::NAN, f64::INFINITY], None);
