@@ -177,7 +177,7 @@ impl Layer for TextArgs {
 #[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Silos")]
 pub(crate) struct CutArgs {
-    /// Number of silos [default: 3; for a table of yours 1]
+    /// Number of silos [default: 3; train takes a table of yours as 1]
     #[arg(long, value_name = "N")]
     pub(crate) silos: Option<usize>,
     /// From 0 (silos alike) to 1 (sorted by --partition-by) [default: 0]

@@ -62,3 +62,22 @@ fn partitions_are_whole_or_divided_and_lose_nobody() {
     let again = place.run(&[&flags[..], &["--out", "whole"]].concat());
     assert_eq!(again.status, 3);
 }
+
+/// Every label has its share of the test rows: 26 of 103 people, whatever the seed.
+#[test]
+fn test_rows_have_every_label_s_share() {
+    let place = Place::new("partition-shares");
+    let everybody = people(0..103);
+    place.write("people.csv", &everybody);
+    let flags = ["data", "partition", "people.csv", "--label", "label", "--sensitive", "group"];
+    for seed in ["1", "2", "3"] {
+        let parts = place.json(&[&flags[..], &["--seed", seed, "--out", seed]].concat());
+        let test = place.read(parts["test"].as_str().unwrap());
+        for label in [",low", ",middle", ",high"] {
+            let count = |text: &str| text.lines().filter(|line| line.ends_with(label)).count();
+            let share = count(&everybody) as f64 / 4.0;
+            let off = (count(&test) as f64 - share).abs();
+            assert!(off <= 1.0, "seed {seed}: {} of {label}, {share} expected", count(&test));
+        }
+    }
+}
