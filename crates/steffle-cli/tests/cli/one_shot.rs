@@ -41,6 +41,7 @@ fn one_release_gives_a_fair_model_and_says_what_it_costs() {
     assert!(told("standard_error") < 0.03);
     let card = place.read("run/MODEL_CARD.md");
     assert!(card.contains("only as it is released") && card.contains("a hint, not a proof"));
+    assert!(!place.read("run/config.toml").contains("mode ="));
     let again = ["train", "--config", "run/config.toml", "--out", "again"];
     assert_eq!(place.json(&again)["test"], run["test"]);
 }

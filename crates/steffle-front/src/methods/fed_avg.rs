@@ -78,7 +78,6 @@ impl Method for Run {
 
     fn written(&self) -> Written {
         let mut written = self.aim.written(&ENTRY);
-        written.push("mode", Some(Mode::None.to_string()));
         self.averaging.write(&mut written.own);
         written
     }

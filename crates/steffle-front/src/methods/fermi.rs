@@ -68,9 +68,7 @@ impl Method for Run {
     }
 
     fn written(&self) -> Written {
-        let mut written = self.0.written(&ENTRY);
-        written.push("mode", Some(Mode::None.to_string()));
-        written
+        self.0.written(&ENTRY)
     }
 
     fn shares_release(&self) -> bool {

@@ -170,7 +170,6 @@ impl Method for Run {
 
     fn written(&self) -> Written {
         let mut written = self.aim.written(&ENTRY);
-        written.push("mode", Some(Mode::None.to_string()));
         written.push("epsilon", Some(self.epsilon));
         written.push("delta", self.delta);
         written.push("noise", Some(self.noise.to_string()));
