@@ -14,7 +14,7 @@ use steffle_model::model::{ModelError, ModelKind};
 use steffle_model::randomness::{Purpose, stream};
 use steffle_model::scores::SteffleObjective;
 use steffle_server::federation::{Agreement, Federation, RunKind};
-use steffle_server::server::{InverseHessian, Minimum, Output, Rates, Tolerance};
+use steffle_server::server::{Minimum, Output, Rates, Tolerance};
 use steffle_server::train::{
     FairPath, Length, Mode, Paper, PlanError, Settings, TrainError, train,
 };
@@ -167,13 +167,7 @@ fn stationarity(
     theta: &[f64],
 ) -> Result<f64, TheoryError> {
     federation.impute(ClassRelease::Revealed).map_err(TrainError::from)?;
-    let here = Minimum {
-        theta: theta.to_vec(),
-        value: 0.0,
-        gradient: 0.0,
-        evaluations: 0,
-        curvature: InverseHessian::scaled(1.0),
-    };
+    let here = Minimum::at(theta.to_vec());
     let tolerance = Tolerance { evaluations: 1, gradient: 0.0 };
     let mut path = FairPath::new(federation, objective, &here, 0.0, tolerance);
     Ok(path.gradient(LAMBDA, theta)?.iter().map(|slope| slope.powi(2)).sum())

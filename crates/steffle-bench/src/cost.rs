@@ -8,7 +8,7 @@ use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::server::{Output, Tolerance};
 use steffle::train::{
-    Exact, FairPath, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
+    Exact, FairPath, FitRule, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
 };
 
 use crate::Outcome;
@@ -83,7 +83,8 @@ fn once(
 ) -> Result<[f64; 2], Box<dyn std::error::Error>> {
     let clock = Clock::start();
     let start = vec![0.0; federation.model().parameters()];
-    let public = erm(federation, start, TOLERANCE, |_, _| ControlFlow::Continue(()))?;
+    let public =
+        erm(federation, start, FitRule::default(), TOLERANCE, |_, _| ControlFlow::Continue(()))?;
     let fit = clock.cpu();
     let (epsilon, delta) = (epsilon.try_into()?, delta.try_into()?);
     let mut variance = 0.0;

@@ -16,7 +16,7 @@ use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle::server::Tolerance;
 use steffle::steffle::SteffleObjective;
 use steffle::train::{
-    Exact, FairPath, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
+    Exact, FairPath, FitRule, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
 };
 
 use crate::Outcome;
@@ -114,7 +114,8 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let tolerance = Tolerance { evaluations: 300, gradient: 1e-5 };
     let go_on = |_: u32, _: f64| ControlFlow::Continue(());
     let clock = Clock::start();
-    let public = erm(&mut federation, vec![0.0; layout.weights()], tolerance, go_on)?;
+    let public =
+        erm(&mut federation, vec![0.0; layout.weights()], FitRule::default(), tolerance, go_on)?;
     let fit = clock.cpu();
     let epsilon = epsilon.try_into()?;
     let delta = (rows as f64).powi(-2).try_into()?;

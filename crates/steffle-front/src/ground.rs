@@ -9,7 +9,7 @@ use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
 use steffle::steffle::SteffleObjective;
-use steffle::train::{TrainError, erm};
+use steffle::train::{FitRule, TrainError, erm};
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Ledger, Refusal, Statement};
 
@@ -21,7 +21,10 @@ use crate::study::{Holdings, Study};
 use crate::trained::{Took, Trace, Trained};
 use crate::{Error, Status};
 
-/// The unconstrained model is solved this well, or after this many evaluations.
+/// What silos send so that models are found.
+pub(crate) const RULE: FitRule = FitRule::FewTrips;
+
+/// Where that is gradients alone, models are solved this well, or after this many evaluations.
 pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
 
 /// A federation that is ready to train.
@@ -102,7 +105,8 @@ impl<'a> Ground<'a> {
             let clock = Clock::start();
             let watch = Watch::new(self.observer, Stage::Unconstrained, None);
             let mut trace = Vec::new();
-            let minimum = erm(&mut self.federation, self.start.clone(), OPTIMUM, |round, loss| {
+            let start = self.start.clone();
+            let minimum = erm(&mut self.federation, start, RULE, OPTIMUM, |round, loss| {
                 trace.push((round, loss));
                 watch.step()
             });

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use steffle::model::Classifier;
+use steffle::protocol::{LENGTHS, MOST_FACTORED};
 
+use crate::ground::{OPTIMUM, RULE};
 use crate::method::{Entry, Goal, Method};
 use crate::study::Study;
 
@@ -14,7 +17,7 @@ pub struct Leaves {
     pub step: Cow<'static, str>,
     /// Which numbers.
     pub what: Cow<'static, str>,
-    /// Numbers (or names), per silo; per evaluation or round where the step says so.
+    /// Numbers (or names), per silo; per trip, evaluation or round where the step says so.
     pub numbers: usize,
     /// How to send less.
     pub avoid: Cow<'static, str>,
@@ -31,8 +34,19 @@ pub struct Counts {
     pub labels: usize,
     /// Parameters of the model, d.
     pub parameters: usize,
+    /// Layers of the model.
+    pub layers: usize,
     /// Features of a one-shot message in one cell: encoded features and the bias.
     pub weights: usize,
+}
+
+/// What silos send beside gradients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fitted {
+    /// Their own optima, diagonals, and products with their inverse Hessians.
+    Images,
+    /// The diagonals of their Hessians.
+    Diagonal,
 }
 
 impl Leaves {
@@ -47,14 +61,42 @@ impl Leaves {
 }
 
 impl Counts {
-    /// For a method on a study, with a model of so many parameters.
-    pub(crate) fn new(study: &Study, method: &dyn Method, parameters: usize) -> Self {
+    /// For a method on a study, with its model.
+    pub(crate) fn new(study: &Study, method: &dyn Method, model: &dyn Classifier) -> Self {
         Self {
             cells: study.notion(&method.aim().notion).cells(),
             classes: study.classes(),
             labels: study.labels(),
-            parameters,
+            parameters: model.parameters(),
+            layers: model.blocks().len(),
             weights: study.schema().layout().weights(),
+        }
+    }
+
+    /// Most trips until there is the unconstrained model, those included in which nodes say who they
+    /// are, and join.
+    pub(crate) fn most_trips(&self) -> u32 {
+        2 + RULE.most_trips(self.layers, self.parameters, OPTIMUM)
+    }
+
+    /// Whether silos send more than gradients when models are found: products with inverse Hessians,
+    /// or, of models that are too large for these, at least diagonals.
+    pub(crate) fn fitted(&self) -> Option<Fitted> {
+        match self.layers {
+            1 if self.parameters <= MOST_FACTORED => Some(Fitted::Images),
+            1 => Some(Fitted::Diagonal),
+            _ => None,
+        }
+    }
+
+    /// Most numbers of one trip on the way to a model: a count, `values` at every part of a step, and
+    /// `gradients` with their images; of a network the values and gradients of one evaluation.
+    pub(crate) fn trip(&self, values: usize, gradients: usize) -> usize {
+        match self.fitted() {
+            Some(Fitted::Images) => 1 + LENGTHS.len() * values + 2 * gradients * self.parameters,
+            // The trip that also brings the diagonal.
+            Some(Fitted::Diagonal) => 1 + values + (1 + gradients) * self.parameters,
+            None => 1 + values + gradients * self.parameters,
         }
     }
 }
@@ -83,12 +125,7 @@ pub(crate) fn leaves(method: &dyn Method, study: &Study, counts: &Counts) -> Vec
             counts.labels + if declared { 0 } else { counts.classes },
             "needed",
         ),
-        Leaves::new(
-            "unconstrained model, per evaluation",
-            "the loss, its gradient and two counts",
-            3 + counts.parameters,
-            "secure aggregation",
-        ),
+        unconstrained(counts),
     ];
     table.extend(method.leaves(counts));
     if study.is_split() && entry.goal == Goal::Groups && counts.cells > 0 {
@@ -101,6 +138,30 @@ pub(crate) fn leaves(method: &dyn Method, study: &Study, counts: &Counts) -> Vec
         table.push(Leaves::new("to every attributes holder, per record", what, numbers, avoid));
     }
     table
+}
+
+fn unconstrained(counts: &Counts) -> Leaves {
+    let avoid = "secure aggregation";
+    let step = "unconstrained model, per trip";
+    match counts.fitted() {
+        Some(Fitted::Images) => {
+            let what = "the silo's own optimum and the diagonal of its Hessian, which shows counts \
+                        of rare levels; then count, losses, gradient and its product with an \
+                        inverse Hessian";
+            Leaves::new(step, what, counts.trip(1, 1), avoid)
+        }
+        Some(Fitted::Diagonal) => {
+            let what = "the diagonal of the silo's Hessian, which shows counts of rare levels; then \
+                        count, losses and gradient";
+            Leaves::new(step, what, counts.trip(1, 1), avoid)
+        }
+        None => Leaves::new(
+            "unconstrained model, per evaluation",
+            "the loss, its gradient and two counts",
+            3 + counts.parameters,
+            avoid,
+        ),
+    }
 }
 
 /// The table as one sentence, for the statement.

@@ -75,11 +75,13 @@ pub enum Kind {
     Gap = 10,
     /// The run ends.
     Close = 11,
+    /// A trip of a fit in few trips.
+    Fit = 12,
 }
 
 impl Kind {
     /// All that a node can be asked.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Describe,
         Self::Join,
         Self::Open,
@@ -91,6 +93,7 @@ impl Kind {
         Self::Imputed,
         Self::Gap,
         Self::Close,
+        Self::Fit,
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {

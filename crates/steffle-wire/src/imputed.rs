@@ -1,12 +1,12 @@
 //! Training on imputed classes: messages of the records divisions alone.
 //!
-//! An evaluation takes two exchanges. The server sends theta and gets the loss, its gradient and,
-//! per cell, the imputed class table; from the tables it makes `C` and `q`, sends these, and gets
-//! one gradient. Nothing in them involves `s` beyond the memberships that were released before.
+//! The server sends theta and gets the loss, its gradient and, per cell, the imputed class table and
+//! the gradients of its entries: all that the penalty and its gradient are made of, in one exchange.
+//! Nothing in it involves `s` beyond the memberships that were released before.
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
-use super::question::{CellQuestion, QuestionError};
+use super::question::QuestionError;
 use super::request::Ask;
 
 /// What the server asks of records whose classes are imputed.
@@ -14,9 +14,6 @@ use super::request::Ask;
 pub struct ImputedQuestion {
     /// The model parameters.
     pub theta: Vec<f64>,
-    /// Empty when loss, loss gradient and tables are wanted; one per cell when the gradient of the
-    /// fairness term is.
-    pub cells: Vec<CellQuestion>,
 }
 
 /// The reply: sums over all records of the silo.
@@ -24,11 +21,13 @@ pub struct ImputedQuestion {
 pub struct ImputedSums {
     /// Records the silo has.
     pub held: u64,
-    /// Sum of the losses; 0 where the fairness term was asked for.
+    /// Sum of the losses.
     pub loss: f64,
-    /// Sum of the loss gradients, or `sum_i J_i' (2 sum_r shat_ir C_r - q)`.
+    /// Sum of the loss gradients.
     pub gradient: Vec<f64>,
-    /// Per cell; empty where the fairness term was asked for.
+    /// The diagonal of the loss's Hessian; empty where the model has several layers.
+    pub diagonal: Vec<f64>,
+    /// Per cell.
     pub cells: Vec<ImputedCell>,
 }
 
@@ -41,6 +40,9 @@ pub struct ImputedCell {
     pub count: f64,
     /// `sum_i shat_ir phi_iu`, `[class][column]`.
     pub table: Vec<f64>,
+    /// Gradients of the table's entries, `[class][column]` without the first column: scores of a
+    /// record have a constant sum.
+    pub slopes: Vec<Vec<f64>>,
 }
 
 impl Ask for ImputedQuestion {
@@ -49,26 +51,13 @@ impl Ask for ImputedQuestion {
 }
 
 impl ImputedQuestion {
-    /// Refuses a question that does not fit the agreed model and objective or is not finite.
-    pub fn check(
-        &self,
-        parameters: usize,
-        cells: usize,
-        classes: usize,
-        columns: usize,
-    ) -> Result<(), QuestionError> {
-        let Self { theta, cells: asked } = self;
+    /// Refuses a question that does not fit the agreed model or is not finite.
+    pub fn check(&self, parameters: usize) -> Result<(), QuestionError> {
+        let Self { theta } = self;
         if theta.len() != parameters {
             return Err(QuestionError::Theta { found: theta.len(), expected: parameters });
         }
-        let fits = |cell: &CellQuestion| {
-            cell.combinations.len() == classes * columns && cell.quadratic.len() == columns
-        };
-        if !asked.is_empty() && (asked.len() != cells || !asked.iter().all(fits)) {
-            return Err(QuestionError::Cells { cells, classes, columns });
-        }
-        let numbers = asked.iter().flat_map(|cell| cell.combinations.iter().chain(&cell.quadratic));
-        if theta.iter().chain(numbers).all(|number| number.is_finite()) {
+        if theta.iter().all(|number| number.is_finite()) {
             Ok(())
         } else {
             Err(QuestionError::NotFinite)
@@ -85,9 +74,11 @@ impl ImputedSums {
         self.held += other.held;
         self.loss += other.loss;
         add(&mut self.gradient, &other.gradient);
+        add(&mut self.diagonal, &other.diagonal);
         for (mine, theirs) in self.cells.iter_mut().zip(&other.cells) {
             mine.count += theirs.count;
             add(&mut mine.table, &theirs.table);
+            mine.slopes.iter_mut().zip(&theirs.slopes).for_each(|(mine, own)| add(mine, own));
         }
     }
 }
@@ -95,14 +86,12 @@ impl ImputedSums {
 impl Encode for ImputedQuestion {
     fn encode(&self, writer: &mut Writer) {
         writer.f64s(&self.theta);
-        CellQuestion::write_all(&self.cells, writer);
     }
 }
 
 impl Decode for ImputedQuestion {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let theta = reader.f64s()?;
-        Ok(Self { theta, cells: CellQuestion::read_all(reader)? })
+        Ok(Self { theta: reader.f64s()? })
     }
 }
 
@@ -111,22 +100,29 @@ impl Encode for ImputedSums {
         writer.u64(self.held);
         writer.f64(self.loss);
         writer.f64s(&self.gradient);
+        writer.f64s(&self.diagonal);
         writer.u32(self.cells.len() as u32);
         for cell in &self.cells {
             writer.f64(cell.count);
             writer.f64s(&cell.table);
+            writer.u32(cell.slopes.len() as u32);
+            cell.slopes.iter().for_each(|slope| writer.f64s(slope));
         }
     }
 }
 
 impl Decode for ImputedSums {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (held, loss, gradient) = (reader.u64()?, reader.f64()?, reader.f64s()?);
+        let (held, loss) = (reader.u64()?, reader.f64()?);
+        let (gradient, diagonal) = (reader.f64s()?, reader.f64s()?);
         let count = reader.u32()?;
         let cell = |reader: &mut Reader<'_>| {
-            Ok(ImputedCell { count: reader.f64()?, table: reader.f64s()? })
+            let (count, table) = (reader.f64()?, reader.f64s()?);
+            let slopes = reader.u32()?;
+            let slopes = (0..slopes).map(|_| reader.f64s()).collect::<Result<_, CodecError>>()?;
+            Ok(ImputedCell { count, table, slopes })
         };
         let cells = (0..count).map(|_| cell(reader)).collect::<Result<_, CodecError>>()?;
-        Ok(Self { held, loss, gradient, cells })
+        Ok(Self { held, loss, gradient, diagonal, cells })
     }
 }

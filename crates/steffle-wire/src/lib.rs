@@ -8,6 +8,7 @@ mod classes;
 mod codec;
 mod envelope;
 mod features;
+mod fit;
 mod gap;
 mod handover;
 mod imputed;
@@ -30,6 +31,7 @@ pub use envelope::{
     Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
 };
 pub use features::{FeatureReply, FeatureRows, FeatureSums, NoSums};
+pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};
 pub use gap::{Gap, GapCell, GapSums};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};

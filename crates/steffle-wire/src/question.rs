@@ -106,6 +106,17 @@ pub enum QuestionError {
     /// A number is NaN or infinite.
     #[error("the question has a number that is not finite")]
     NotFinite,
+    /// A diagonal of no metric.
+    #[error("the question's metric has a diagonal entry that is not above 0")]
+    Diagonal,
+    /// Gradients at the start of a step that are not those at its end.
+    #[error("{found} gradients at the start of a step; allowed are none and {expected}")]
+    Gradients {
+        /// Gradients sent.
+        found: usize,
+        /// Gradients at the end.
+        expected: usize,
+    },
     /// A batch of no record, or of more than there are.
     #[error("a batch of {0} records; allowed are 1 to the silo's number of records")]
     Batch(u32),

@@ -39,6 +39,11 @@ pub struct Announced {
     pub classes_released: Option<usize>,
     /// Numbers about the sensitive attribute that a silo releases, once, in a one-shot run.
     pub numbers_released_once: Option<usize>,
+    /// Most trips over the wire, those of the unconstrained model included; absent where methods have
+    /// all data in one place, or silos that train by themselves. Most runs take far fewer: models
+    /// are found before their last allowed step.
+    #[serde(rename = "rounds_on_the_wire_at_most")]
+    pub trips: Option<u32>,
 }
 
 impl Plan {
@@ -49,7 +54,7 @@ impl Plan {
         knows_favourable(method, study)?;
         let model = method.aim().settled(study).build(study)?;
         let method = method.settle(study)?;
-        let counts = Counts::new(study, &*method, model.parameters());
+        let counts = Counts::new(study, &*method, &*model);
         let leaves = leaves(&*method, study, &counts);
         let announced = method.announced(study, &counts);
         let (claim, epsilon, delta) = method.offered(study, model.blocks().len())?;

@@ -78,11 +78,15 @@ impl Descending {
         self.noise.map_or(NoiseKind::Simulation, |noise| noise.kind())
     }
 
-    pub(crate) fn announced(&self, counts: &Counts) -> Announced {
+    pub(crate) fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         let Counts { cells, classes, labels, parameters, .. } = *counts;
+        // Opening, closing, the census and the rounds; attributes elsewhere have a leg of their own.
+        let legs = if study.is_split() { 2 } else { 1 };
+        let trips = self.steps.rounds().map(|rounds| counts.most_trips() + 2 + legs * (1 + rounds));
         Announced {
             rounds: self.steps.rounds(),
             private_numbers_per_round: Some(cells * (parameters + classes * labels)),
+            trips,
             ..Announced::default()
         }
     }
@@ -268,8 +272,8 @@ macro_rules! descends {
             self.0.noise_kind()
         }
 
-        fn announced(&self, _: &Study, counts: &Counts) -> Announced {
-            self.0.announced(counts)
+        fn announced(&self, study: &Study, counts: &Counts) -> Announced {
+            self.0.announced(study, counts)
         }
 
         fn offered(&self, study: &Study, layers: usize) -> Result<(Claim, f64, f64), Error> {

@@ -80,8 +80,8 @@ impl Method for Run {
         Ok(Arc::new(Self(self.0.settled(study))))
     }
 
-    fn announced(&self, _: &Study, _: &Counts) -> Announced {
-        Announced::default()
+    fn announced(&self, _: &Study, counts: &Counts) -> Announced {
+        Announced { trips: Some(counts.most_trips()), ..Announced::default() }
     }
 
     fn privacy(&self, _: &Study, _: &Statement) -> Result<Privacy, Error> {

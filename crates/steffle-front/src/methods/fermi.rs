@@ -6,7 +6,7 @@ use steffle::division::attributes::ClassRelease;
 use steffle_privacy::ledger::Statement;
 
 use super::builder::builder;
-use super::path::{evaluation, on_classes, reason};
+use super::path::{leaves, most_trips, on_classes, reason};
 use crate::Error;
 use crate::leaves::{Counts, Leaves};
 use crate::method::{
@@ -79,8 +79,12 @@ impl Method for Run {
         Ok(Arc::new(Self(self.0.settled(study))))
     }
 
-    fn announced(&self, study: &Study, _: &Counts) -> Announced {
-        Announced { classes_released: Some(study.rows()), ..Announced::default() }
+    fn announced(&self, study: &Study, counts: &Counts) -> Announced {
+        // Opening, answers and closing; answers that were given elsewhere are taken in.
+        let release = if study.is_split() { 4 } else { 3 };
+        let trips = most_trips(release, self.0.lambda, counts);
+        let classes_released = Some(study.rows());
+        Announced { classes_released, trips: Some(trips), ..Announced::default() }
     }
 
     fn privacy(&self, _: &Study, _: &Statement) -> Result<Privacy, Error> {
@@ -92,9 +96,7 @@ impl Method for Run {
     }
 
     fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
-        let what =
-            "count, loss, two gradients; per cell a count and a class table from the answers";
-        vec![evaluation(what, counts)]
+        vec![leaves("classes", counts)]
     }
 
     fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use steffle::federation::{FederationError, GapEstimate, Pooling};
 use steffle::node::RARE_COLUMN;
 use steffle::noise::NoiseKind;
-use steffle::train::{FairPath, OneShotTerms, target_gap};
+use steffle::train::{FairPath, MOST_MODELS, OneShotTerms, target_gap};
 use steffle_privacy::Delta;
 use steffle_privacy::ledger::{Claim, Statement};
 
 use self::told::Told;
 pub use self::told::{Estimate, OneShotReport};
 use super::builder::builder;
-use super::path::{evaluation, path, reason};
+use super::path::{leaves, path, reason};
 use crate::Error;
 use crate::clock::Clock;
-use crate::ground::{Ground, OPTIMUM, Public, explain, failed};
+use crate::ground::{Ground, OPTIMUM, Public, RULE, explain, failed};
 use crate::leaves::{Counts, Leaves};
 use crate::method::{
     Aim, Announced, Entry, Given, Goal, Look, Method, Mode, NoiseOrigin, Protects, Training,
@@ -123,6 +123,20 @@ impl Run {
         Ok(Release { terms, delta, pooling })
     }
 
+    fn most_trips(&self, study: &Study, counts: &Counts) -> u32 {
+        // Opening, the release, closing, and the gap of the unconstrained model; holders elsewhere
+        // release in a trip of their own, and what they released goes on to the silos.
+        let release = 4 + if study.is_split() { 2 } else { 0 };
+        // Gram matrices, caps, moments, and the rule that is made of them.
+        let pooled = if self.pool { 4 } else { 0 };
+        let (models, lambda) = match self.target_gap {
+            Some(_) => (MOST_MODELS, 0.0),
+            None => (1, self.aim.lambda),
+        };
+        let fair = RULE.most_fair_trips(counts.layers, counts.parameters, lambda, OPTIMUM);
+        counts.most_trips() + release + pooled + models * (fair + 1)
+    }
+
     /// The fair model for a target gap, whose lambda the release chooses.
     fn target(&self, run: Training<'_>, told: &Told, clock: &Clock) -> Result<Trained, Error> {
         let Training { mut ground, public, .. } = run;
@@ -197,10 +211,11 @@ impl Method for Run {
         Ok(Arc::new(Self { aim: self.aim.settled(study), delta, ..self.clone() }))
     }
 
-    fn announced(&self, _: &Study, counts: &Counts) -> Announced {
+    fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         let sent = if counts.classes == 2 { 1 } else { counts.classes };
         let numbers = sent * counts.cells * counts.weights;
-        Announced { numbers_released_once: Some(numbers), ..Announced::default() }
+        let trips = Some(self.most_trips(study, counts));
+        Announced { numbers_released_once: Some(numbers), trips, ..Announced::default() }
     }
 
     fn offered(&self, _: &Study, _: usize) -> Result<(Claim, f64, f64), Error> {
@@ -233,10 +248,8 @@ impl Method for Run {
 
     fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
         let Counts { cells, classes, labels, weights, .. } = *counts;
-        let what =
-            "count, loss, two gradients; per cell a count and a class table from the release";
         let mut table = vec![
-            evaluation(what, counts),
+            leaves("release", counts),
             Leaves::new(
                 "gap estimate, per model",
                 "per cell, decisions and memberships, and by class the corrected sums",

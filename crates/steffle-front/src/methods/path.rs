@@ -6,8 +6,8 @@ use steffle::train::{Fair, FairPath};
 
 use crate::Error;
 use crate::clock::Clock;
-use crate::ground::{OPTIMUM, explain, failed};
-use crate::leaves::{Counts, Leaves};
+use crate::ground::{OPTIMUM, RULE, explain, failed};
+use crate::leaves::{Counts, Fitted, Leaves};
 use crate::method::{Entry, Reason, Training, goes_to_its_optimum, usual_reason};
 use crate::observer::{Stage, Watch};
 use crate::processes::Nodes;
@@ -72,11 +72,28 @@ pub(super) fn path(
     lambdas.iter().map(one).collect()
 }
 
-/// What leaves a silo in every evaluation.
-pub(super) fn evaluation(what: &'static str, counts: &Counts) -> Leaves {
-    let Counts { cells, classes, labels, parameters, .. } = *counts;
-    let numbers = 2 + 2 * parameters + cells * (1 + classes * labels);
-    Leaves::new("training, per evaluation", what, numbers, "secure aggregation")
+/// What leaves a silo in every trip, with memberships that were made from a `source`.
+pub(super) fn leaves(source: &str, counts: &Counts) -> Leaves {
+    let Counts { cells, classes, labels, .. } = *counts;
+    let (values, gradients) = (1 + cells * classes * labels, 1 + cells * classes * (labels - 1));
+    let sums = format!("count, losses; per cell class tables from the {source}; gradients of both");
+    // Counts of the cells come where a table comes for the first time, not with every step.
+    let (what, counted) = match counts.fitted() {
+        Some(Fitted::Images) => (format!("{sums}, and their products with an inverse Hessian"), 0),
+        Some(Fitted::Diagonal) => {
+            (format!("{sums}; once the diagonal of the silo's Hessian"), cells)
+        }
+        None => (sums, cells),
+    };
+    let numbers = counted + counts.trip(values, gradients);
+    let left = Leaves::new("training, per trip", "", numbers, "secure aggregation");
+    Leaves { what: what.into(), ..left }
+}
+
+/// Trips of a run that solves for one lambda after a release that took `release` of them.
+pub(super) fn most_trips(release: u32, lambda: f64, counts: &Counts) -> u32 {
+    let fair = RULE.most_fair_trips(counts.layers, counts.parameters, lambda, OPTIMUM);
+    counts.most_trips() + release + fair
 }
 
 /// Why such a method does not have a setting of Algorithm 1: `why` if it is about noise.

@@ -218,7 +218,7 @@ impl Method for Run {
     fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         match self.published {
             Some(_) => Announced { classes_released: Some(study.rows()), ..Announced::default() },
-            None => self.own.announced(counts),
+            None => self.own.announced(study, counts),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A round over all nodes: one trip where divisions share a house, two where they do not.
 
 use steffle_wire::{
-    Batch, CellSums, ImputedQuestion, ImputedSums, Loss, NoiseScale, PrivateSums, PublicSums,
-    Question, Round, RoundReply, Transport,
+    Batch, CellSums, FitQuestion, FitSums, ImputedQuestion, ImputedSums, Loss, NoiseScale,
+    PrivateSums, PublicSums, Question, Round, RoundReply, Scores, Tables, Transport,
 };
 
 use super::{Federation, FederationError};
@@ -114,7 +114,24 @@ impl<T: Transport> Federation<T> {
         Ok((total.loss / n, total.gradient.iter().map(|sum| sum / n).collect()))
     }
 
-    /// One exchange of an evaluation on imputed classes: the sums of all silos.
+    /// One trip of a fit in few trips: the sums of all silos.
+    pub fn ask_fit(&mut self, question: &FitQuestion) -> Result<FitSums, FederationError> {
+        let Scores { notion, classes, labels, .. } = self.agreement.scores;
+        let shape = question.shape(Tables { cells: notion.cells(), classes, columns: labels });
+        let replies = self.trips.ask(self.silos.clone(), 0, question)?;
+        let mut total: Option<FitSums> = None;
+        for (silo, sums) in replies.into_iter().enumerate() {
+            sums.check(shape, self.model.parameters())
+                .map_err(|source| FederationError::Message { silo, source })?;
+            match &mut total {
+                None => total = Some(sums),
+                Some(total) => total.add(&sums),
+            }
+        }
+        total.ok_or(FederationError::Empty)
+    }
+
+    /// An evaluation on imputed classes: the sums of all silos.
     pub fn ask_imputed(
         &mut self,
         question: &ImputedQuestion,

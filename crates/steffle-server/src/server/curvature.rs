@@ -1,6 +1,6 @@
 //! What gradients tell about curvature: an inverse Hessian that is never a matrix.
 
-/// An estimate of an inverse Hessian, built in layers on a multiple of the identity.
+/// An estimate of an inverse Hessian, built in layers on a diagonal.
 ///
 /// Each layer is a curvature pair (the BFGS update) or a rank-one term of the Hessian itself (the
 /// Sherman-Morrison update). It is applied in one walk down and up the layers, which is the
@@ -8,8 +8,16 @@
 /// products of length d per pair and two per term. Nothing of size d x d is ever formed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InverseHessian {
-    scale: f64,
+    base: Base,
     layers: Vec<Layer>,
+}
+
+/// What all layers stand on.
+#[derive(Debug, Clone, PartialEq)]
+enum Base {
+    /// A multiple of the identity.
+    Scaled(f64),
+    Diagonal(Vec<f64>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +42,12 @@ pub struct CurvaturePair {
 impl InverseHessian {
     /// `scale` times the identity.
     pub fn scaled(scale: f64) -> Self {
-        Self { scale, layers: Vec::new() }
+        Self { base: Base::Scaled(scale), layers: Vec::new() }
+    }
+
+    /// A diagonal matrix.
+    pub fn diagonal(entries: Vec<f64>) -> Self {
+        Self { base: Base::Diagonal(entries), layers: Vec::new() }
     }
 
     /// The estimate after one more pair: the result maps its change to its step.
@@ -64,8 +77,14 @@ impl InverseHessian {
                 CurvaturePair::new(step.clone(), change.collect()).map(Layer::Pair)
             }
         };
-        let scale = self.scale / (1.0 + bend * self.scale);
-        Self { scale, layers: self.layers.iter().filter_map(lift).collect() }
+        let lifted = |inverse: f64| inverse / (1.0 + bend * inverse);
+        let base = match &self.base {
+            Base::Scaled(scale) => Base::Scaled(lifted(*scale)),
+            Base::Diagonal(entries) => {
+                Base::Diagonal(entries.iter().map(|&entry| lifted(entry)).collect())
+            }
+        };
+        Self { base, layers: self.layers.iter().filter_map(lift).collect() }
     }
 
     /// How many pairs and terms there are.
@@ -75,7 +94,7 @@ impl InverseHessian {
 
     /// Another multiple of the identity under all layers, of which none is a rank-one term.
     pub(super) fn rescale(&mut self, scale: f64) {
-        self.scale = scale;
+        self.base = Base::Scaled(scale);
     }
 
     /// Forgets a pair that only pairs stand on.
@@ -93,7 +112,12 @@ impl InverseHessian {
                 Layer::RankOne { image, .. } => dot(image, &result),
             });
         }
-        result.iter_mut().for_each(|value| *value *= self.scale);
+        match &self.base {
+            Base::Scaled(scale) => result.iter_mut().for_each(|value| *value *= scale),
+            Base::Diagonal(entries) => {
+                result.iter_mut().zip(entries).for_each(|(value, entry)| *value *= entry);
+            }
+        }
         for (layer, kept) in self.layers.iter().zip(kept.iter().rev()) {
             match layer {
                 Layer::Pair(pair) => pair.up(*kept, &mut result),

@@ -5,6 +5,8 @@
 
 use std::ops::ControlFlow;
 
+use steffle_wire::Metric;
+
 use super::curvature::{CurvaturePair, InverseHessian, dot};
 
 /// When to stop.
@@ -29,6 +31,16 @@ pub struct Minimum {
     pub evaluations: u32,
     /// The curvature that the steps have shown: a start for problems that are close to this one.
     pub curvature: InverseHessian,
+    /// Where silos have factored their Hessians, after a fit in few trips.
+    pub metric: Option<Metric>,
+}
+
+impl Minimum {
+    /// A place of which nothing else is known.
+    pub fn at(theta: Vec<f64>) -> Self {
+        let (curvature, metric) = (InverseHessian::scaled(1.0), None);
+        Self { theta, value: 0.0, gradient: 0.0, evaluations: 0, curvature, metric }
+    }
 }
 
 /// Steps that are remembered for `parameters` parameters. More cost little beside an evaluation,
@@ -104,7 +116,7 @@ pub fn minimise_from<E>(
         }
     }
     let curvature = memory.estimate;
-    Ok(Minimum { theta, value, gradient: largest(&gradient), evaluations, curvature })
+    Ok(Minimum { theta, value, gradient: largest(&gradient), evaluations, curvature, metric: None })
 }
 
 /// What is known about the curvature: from before, and from the last steps.

@@ -3,6 +3,7 @@
 mod aggregate;
 mod curvature;
 mod descent_ascent;
+pub(crate) mod fit;
 mod minimise;
 mod output;
 mod problem;
@@ -10,6 +11,7 @@ mod problem;
 pub use aggregate::{Aggregate, AggregateCell};
 pub use curvature::{CurvaturePair, InverseHessian};
 pub use descent_ascent::{DescentAscent, Rates};
+pub use fit::fit;
 pub(crate) use minimise::memory;
 pub use minimise::{Minimum, Tolerance, minimise, minimise_from};
 pub use output::{Output, OutputError, Returned};

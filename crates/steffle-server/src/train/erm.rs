@@ -5,20 +5,48 @@ use std::ops::ControlFlow;
 use steffle_wire::Transport;
 
 use crate::federation::{Federation, FederationError};
-use crate::server::{Minimum, Tolerance, minimise};
+use crate::server::{Minimum, Tolerance, fit, minimise};
 use crate::steffle::RIDGE;
 
 /// The unconstrained model and how well it was solved.
 pub type ErmOutcome = Minimum;
 
-/// Minimises the mean cross-entropy plus ridge over the records of all silos, from their loss
-/// gradients alone. `observe` sees (evaluations, value) and may end the work early.
+/// What silos send so that models are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FitRule {
+    /// Beside gradients their own optima, diagonals of their Hessians and products with the inverses
+    /// of these, for a tenth of the trips. Networks have none of it and are fitted from gradients.
+    #[default]
+    FewTrips,
+    /// Losses and gradients alone.
+    Gradients,
+}
+
+impl FitRule {
+    /// Whether silos send more than gradients of a model of so many layers.
+    pub(super) fn in_few_trips(self, layers: usize) -> bool {
+        self == Self::FewTrips && layers == 1
+    }
+
+    /// Trips that [`erm`] takes at most, for a model of so many layers and parameters.
+    pub fn most_trips(self, layers: usize, parameters: usize, tolerance: Tolerance) -> u32 {
+        if self.in_few_trips(layers) { fit::most_trips(parameters) } else { tolerance.evaluations }
+    }
+}
+
+/// Minimises the mean cross-entropy plus ridge over the records of all silos. `observe` sees (trips,
+/// value) and may end the work early. Where gradients are all there is, the way begins at `start` and
+/// ends at `tolerance`; in few trips both follow from what silos send.
 pub fn erm<T: Transport>(
     federation: &mut Federation<T>,
     start: Vec<f64>,
+    rule: FitRule,
     tolerance: Tolerance,
     observe: impl FnMut(u32, f64) -> ControlFlow<()>,
 ) -> Result<ErmOutcome, FederationError> {
+    if rule.in_few_trips(federation.model().blocks().len()) {
+        return fit::fit(start.len(), |question| federation.ask_fit(question), observe);
+    }
     let evaluate = |theta: &[f64]| {
         let (loss, mut gradient) = federation.loss(theta)?;
         let squared: f64 = theta.iter().map(|value| value * value).sum();

@@ -1,22 +1,26 @@
 //! Training on imputed classes: a second-order solve per lambda, each from the one before.
-//!
-//! With memberships `shat_ir` in place of `s` there is no more noise to fight: the penalty is a
-//! function of theta, `max_W (1/n_in) sum_i psi_i` with `[s_i = r]` replaced by `shat_ir`, whose
-//! maximiser W* has a closed form. By the envelope theorem its gradient is that of psi at W*:
-//! `J'(2 sum_r shat_ir C_r - q)`. Memberships may lie outside `[0, 1]` (randomised response); what
-//! is clamped is `P(r|u)`, and because psi is quadratic and separable in W the clamped W* is the
-//! maximiser over the box, so that value and gradient still belong together.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use steffle_model::fairness::{ClassWeights, closed_form, divergence};
-use steffle_wire::{CellQuestion, ImputedCell, ImputedQuestion, Transport};
+use steffle_wire::{FitQuestion, ImputedQuestion, ImputedSums, MOST_FACTORED, Transport};
 
-use super::TrainError;
+use super::penalty::{Penalised, Penalty, Term};
+use super::{FitRule, TrainError};
 use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
+use crate::server::fit::{Aim, Descent, Imaged, Point, Slope, Stop, means, metric};
 use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
-use crate::steffle::{RIDGE, SteffleObjective};
+use crate::steffle::SteffleObjective;
+
+/// From one lambda to the next on the way to a large one.
+const RUNG: f64 = 4.0;
+
+/// A lambda so many times the one at which silos have factored their Hessians has them do it again.
+const FAR: f64 = 16.0;
+
+/// How exact a model on the way is, and the last one.
+const ON_THE_WAY: Stop = Stop { decrease: 1e-4, trips: 4 };
+const AT_THE_END: Stop = Stop { decrease: 1e-6, trips: 34 };
 
 /// A fair model for one lambda.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,22 +37,56 @@ pub struct Fair {
     pub evaluations: u32,
 }
 
+impl FitRule {
+    /// Trips that a solve for `lambda` takes at most after [`erm`](super::erm()) by this rule, where
+    /// the one before it, if there was any, was for a lambda of at least a quarter of it.
+    pub fn most_fair_trips(
+        self,
+        layers: usize,
+        parameters: usize,
+        lambda: f64,
+        tolerance: Tolerance,
+    ) -> u32 {
+        if !self.in_few_trips(layers) {
+            // The last point may be evaluated once more.
+            return tolerance.evaluations + 1;
+        }
+        let begin = if parameters <= MOST_FACTORED { 2 } else { 1 };
+        let again = if lambda >= FAR { begin } else { 0 };
+        begin + ON_THE_WAY.trips * rungs(0.0, lambda).count() as u32 + again + AT_THE_END.trips
+    }
+}
+
+/// Lambdas on the way from one to another that is far.
+fn rungs(from: f64, to: f64) -> impl Iterator<Item = f64> {
+    let rungs = std::iter::successors(Some(1.0_f64.max(from * RUNG)), |rung| Some(rung * RUNG));
+    rungs.take_while(move |rung| rung * RUNG.sqrt() < to)
+}
+
 /// Solves for one lambda after the other on a federation whose classes are imputed.
 pub struct FairPath<'a, T> {
     federation: &'a mut Federation<T>,
-    objective: SteffleObjective,
-    variance: f64,
+    penalty: Penalty,
     tolerance: Tolerance,
-    theta: Vec<f64>,
     /// The unconstrained model.
-    public: Vec<f64>,
-    /// The loss's, from the unconstrained solve.
-    curvature: InverseHessian,
-    /// The loss's again, from the steps of the path.
+    public: Minimum,
+    theta: Vec<f64>,
+    lambda: f64,
+    /// The loss's curvature, from the steps of the path; where gradients are all there is.
     seen: VecDeque<CurvaturePair>,
+    /// Where silos send more than gradients: how the path goes on.
+    descent: Option<Going>,
 }
 
-/// The objective's two parts at one theta.
+/// A path in few trips.
+struct Going {
+    descent: Descent,
+    point: Point,
+    /// Where silos have factored their Hessians.
+    factored: f64,
+}
+
+/// Loss and tables at one theta, as means over all records, and their gradients.
 #[derive(Debug, Clone)]
 pub(super) struct Evaluated {
     theta: Vec<f64>,
@@ -59,20 +97,63 @@ pub(super) struct Evaluated {
     pub(super) penalty_gradient: Vec<f64>,
     /// `sum_c w_c D_c` of the clamped tables.
     pub(super) chi_square: f64,
+    /// The penalty's curvature.
+    terms: Vec<(f64, Vec<f64>)>,
 }
 
-/// What follows from the tables of the first exchange.
-struct Cells {
-    /// Records in some cell.
-    inside: f64,
-    questions: Vec<CellQuestion>,
-    /// `w_c D_c`.
-    parts: Vec<f64>,
+/// `L + lambda sum_c w_c D_c`.
+struct FairAim<'a> {
+    penalty: &'a Penalty,
+    records: f64,
+    lambda: f64,
+    /// The lambda that was asked for, where this one is on the way to it.
+    asked: f64,
+}
+
+impl FairAim<'_> {
+    fn penalised(&self, values: &[f64]) -> Penalised {
+        let tables: Vec<f64> = values[1..].iter().map(|mean| mean * self.records).collect();
+        self.penalty.at(&tables)
+    }
+
+    /// A combination of gradients of tables.
+    fn combined(&self, tables: &[Imaged], first: usize, weights: &[f64]) -> Imaged {
+        let some = tables.first().is_some_and(|table| !table.image.is_empty());
+        let mut total = Imaged::zero(tables.first().map_or(0, |table| table.own.len()), some);
+        for (table, weight) in tables.iter().skip(first).zip(weights) {
+            total.add(weight * self.records, table);
+        }
+        total
+    }
+}
+
+impl Aim for FairAim<'_> {
+    fn value(&self, values: &[f64]) -> f64 {
+        values[0] + self.lambda * self.penalised(values).value
+    }
+
+    fn told(&self, values: &[f64]) -> f64 {
+        values[0] + self.asked * self.penalised(values).value
+    }
+
+    fn slope(&self, at: &Point) -> Slope {
+        let (mut gradient, tables) = (at.gradients[0].clone(), &at.gradients[1..]);
+        let Penalised { gradient: weights, terms, .. } = self.penalised(&at.values);
+        if self.lambda == 0.0 || tables.is_empty() {
+            return Slope { gradient, terms: Vec::new() };
+        }
+        gradient.add(self.lambda, &self.combined(tables, 0, &weights));
+        let term = |term: &Term| {
+            (self.lambda * term.weight, self.combined(tables, term.first, &term.vector))
+        };
+        Slope { gradient, terms: terms.iter().map(term).collect() }
+    }
 }
 
 impl<'a, T: Transport> FairPath<'a, T> {
-    /// Starts at the unconstrained model `public`. `variance` is that of a membership in a class
-    /// the record is not in: 0 where memberships are exact.
+    /// Starts at the unconstrained model `public`, and asks silos for no more than it did: for
+    /// gradients alone, to `tolerance`, where it has no metric. `variance` is that of a membership in
+    /// a class the record is not in: 0 where memberships are exact.
     pub fn new(
         federation: &'a mut Federation<T>,
         objective: SteffleObjective,
@@ -80,9 +161,10 @@ impl<'a, T: Transport> FairPath<'a, T> {
         variance: f64,
         tolerance: Tolerance,
     ) -> Self {
-        let (theta, curvature) = (public.theta.clone(), public.curvature.clone());
-        let (public, seen) = (theta.clone(), VecDeque::new());
-        Self { federation, objective, variance, tolerance, theta, public, curvature, seen }
+        let penalty = Penalty { objective, variance, counts: Vec::new() };
+        let (public, theta) = (public.clone(), public.theta.clone());
+        let (seen, descent) = (VecDeque::new(), None);
+        Self { federation, penalty, tolerance, public, theta, lambda: 0.0, seen, descent }
     }
 
     /// The federation that it trains on.
@@ -101,7 +183,7 @@ impl<'a, T: Transport> FairPath<'a, T> {
         release: &OneShot,
         theta: &[f64],
     ) -> Result<GapEstimate, FederationError> {
-        self.federation.estimate_gap_after(release, &self.public, theta)
+        self.federation.estimate_gap_after(release, &self.public.theta, theta)
     }
 
     /// The objective's gradient at `theta`.
@@ -117,8 +199,97 @@ impl<'a, T: Transport> FairPath<'a, T> {
         lambda: f64,
         observe: impl FnMut(u32, f64) -> ControlFlow<()>,
     ) -> Result<Fair, TrainError> {
+        let before = self.federation.trips();
+        let mut fair = if self.public.metric.is_some() {
+            self.in_few_trips(lambda, observe)?
+        } else {
+            self.by_gradients(lambda, observe)?
+        };
+        fair.evaluations = (self.federation.trips() - before) as u32;
+        if !(fair.value.is_finite() && fair.theta.iter().all(|value| value.is_finite())) {
+            return Err(TrainError::Diverged(fair.evaluations));
+        }
+        self.theta.clone_from(&fair.theta);
+        self.lambda = lambda;
+        Ok(fair)
+    }
+
+    /// Descends by images, over smaller lambdas if this one is far.
+    fn in_few_trips(
+        &mut self,
+        lambda: f64,
+        mut observe: impl FnMut(u32, f64) -> ControlFlow<()>,
+    ) -> Result<Fair, TrainError> {
+        let before = self.federation.trips();
+        let mut going = match self.descent.take() {
+            Some(going) => going,
+            None => self.begin(&self.theta.clone(), 0.0)?,
+        };
+        for rung in rungs(self.lambda, lambda) {
+            self.descend(&mut going, (rung, lambda), ON_THE_WAY, before, &mut observe)?;
+        }
+        if lambda >= FAR * going.factored.max(1.0) {
+            going = self.begin(&going.point.theta, lambda)?;
+        }
+        let fair = self.descend(&mut going, (lambda, lambda), AT_THE_END, before, &mut observe)?;
+        self.descent = Some(going);
+        Ok(fair)
+    }
+
+    /// Has silos factor their Hessians at `theta`: two trips.
+    fn begin(&mut self, theta: &[f64], lambda: f64) -> Result<Going, TrainError> {
+        let sums = self.ask(theta)?;
+        let (values, gradients) = listed(&sums);
+        let (values, gradients) = means(theta, &values, &gradients, sums.held);
+        let metric = metric(theta, &sums.diagonal, sums.held);
+        let images = metric.diagonal.len() <= MOST_FACTORED;
+        let mut descent = Descent::new(metric, images, true);
+        let federation = &mut *self.federation;
+        let mut ask = |question: &FitQuestion| federation.ask_fit(question);
+        let point = descent.begin(theta.to_vec(), values, gradients, &mut ask)?;
+        Ok(Going { descent, point, factored: lambda })
+    }
+
+    /// Goes on to the optimum for `lambda`, on the way to the one that was `asked` for, in a solve
+    /// that began after `before` trips.
+    fn descend(
+        &mut self,
+        going: &mut Going,
+        (lambda, asked): (f64, f64),
+        stop: Stop,
+        before: u64,
+        observe: &mut impl FnMut(u32, f64) -> ControlFlow<()>,
+    ) -> Result<Fair, TrainError> {
+        let records = self.federation.sizes().iter().sum::<usize>() as f64;
+        let aim = FairAim { penalty: &self.penalty, records, lambda, asked };
+        let made = (self.federation.trips() - before) as u32;
+        let ahead = made.saturating_sub(going.descent.trips());
+        let mut seen = |trips: u32, value: f64| observe(ahead + trips, value);
+        let federation = &mut *self.federation;
+        let mut ask = |question: &FitQuestion| federation.ask_fit(question);
+        let point = going.point.clone();
+        let point = going.descent.descend(point, &aim, stop, &mut ask, &mut seen)?;
+        let slope = aim.slope(&point).gradient.own;
+        let fair = Fair {
+            theta: point.theta.clone(),
+            chi_square: aim.penalised(&point.values).chi_square,
+            value: aim.value(&point.values),
+            gradient: slope.iter().fold(0.0, |top, slope| slope.abs().max(top)),
+            evaluations: made,
+        };
+        going.point = point;
+        Ok(fair)
+    }
+
+    /// Descends from what losses and gradients tell.
+    fn by_gradients(
+        &mut self,
+        lambda: f64,
+        observe: impl FnMut(u32, f64) -> ControlFlow<()>,
+    ) -> Result<Fair, TrainError> {
         let (start, tolerance) = (self.theta.clone(), self.tolerance);
-        let (known, first) = self.precondition(lambda)?;
+        let first = self.evaluate(&start)?;
+        let known = self.precondition(lambda, &first);
         let (mut first, mut last) = (Some(first.clone()), first);
         let evaluate = |theta: &[f64]| {
             let at = match first.take() {
@@ -134,13 +305,9 @@ impl<'a, T: Transport> FairPath<'a, T> {
         };
         let minimum = minimise_from(start, Some(&known), tolerance, evaluate, observe)?;
         let Minimum { theta, value, gradient, evaluations, .. } = minimum;
-        if !(value.is_finite() && theta.iter().all(|value| value.is_finite())) {
-            return Err(TrainError::Diverged(evaluations));
-        }
         // A search that ended without a better point ends at the one before.
         let chi_square =
             if last.theta == theta { last.chi_square } else { self.evaluate(&theta)?.chi_square };
-        self.theta.clone_from(&theta);
         Ok(Fair { theta, chi_square, value, gradient, evaluations })
     }
 
@@ -157,105 +324,53 @@ impl<'a, T: Transport> FairPath<'a, T> {
         }
     }
 
-    /// The inverse of the loss's Hessian, as far as gradients have shown it, plus a rank-one term
-    /// per cell: `w_c D_c` is close to the square of one number, so its Hessian is close to
-    /// `g g' / (2 w_c D_c)` with `g` its gradient. Returns the evaluation it took, too.
-    fn precondition(&mut self, lambda: f64) -> Result<(InverseHessian, Evaluated), TrainError> {
-        let theta = self.theta.clone();
-        let (mut at, cells) = self.tables(&theta)?;
-        let mut known = self.curvature.clone();
+    /// The inverse of the loss's Hessian, as far as gradients have shown it, and the penalty's terms.
+    fn precondition(&self, lambda: f64, at: &Evaluated) -> InverseHessian {
+        let mut known = self.public.curvature.clone();
         self.seen.iter().for_each(|pair| known.push_pair(pair.clone()));
-        for (cell, &part) in cells.parts.iter().enumerate() {
-            let mut questions = cells.questions.clone();
-            for (other, question) in questions.iter_mut().enumerate() {
-                if other != cell {
-                    question.combinations.fill(0.0);
-                    question.quadratic.fill(0.0);
-                }
-            }
-            let slope = self.fairness(&theta, questions, cells.inside)?;
-            at.penalty_gradient.iter_mut().zip(&slope).for_each(|(sum, own)| *sum += own);
-            if part > 0.0 {
-                known.push_rank_one(lambda / (2.0 * part), &slope);
-            }
-        }
-        Ok((known, at))
+        at.terms.iter().for_each(|(weight, vector)| known.push_rank_one(lambda * weight, vector));
+        known
     }
 
-    /// Both exchanges.
+    /// Loss and penalty at `theta`.
     pub(super) fn evaluate(&mut self, theta: &[f64]) -> Result<Evaluated, TrainError> {
-        let (mut at, cells) = self.tables(theta)?;
-        if !cells.questions.is_empty() {
-            at.penalty_gradient = self.fairness(theta, cells.questions, cells.inside)?;
-        }
-        Ok(at)
+        let sums = self.ask(theta)?;
+        let (values, gradients) = listed(&sums);
+        let (values, mut gradients) = means(theta, &values, &gradients, sums.held);
+        let plain = |own| Imaged { own, image: Vec::new() };
+        let loss_gradient = gradients.remove(0);
+        let tables: Vec<Imaged> = gradients.into_iter().map(plain).collect();
+        let records = sums.held as f64;
+        let aim = FairAim { penalty: &self.penalty, records, lambda: 1.0, asked: 1.0 };
+        let Penalised { value, chi_square, gradient, terms } = aim.penalised(&values);
+        let mut penalty_gradient = aim.combined(&tables, 0, &gradient).own;
+        penalty_gradient.resize(theta.len(), 0.0);
+        let terms = terms
+            .iter()
+            .map(|term| (term.weight, aim.combined(&tables, term.first, &term.vector).own));
+        Ok(Evaluated {
+            theta: theta.to_vec(),
+            loss: values[0],
+            loss_gradient,
+            penalty: value,
+            penalty_gradient,
+            chi_square,
+            terms: terms.collect(),
+        })
     }
 
-    /// The first exchange, and what follows from the tables.
-    fn tables(&mut self, theta: &[f64]) -> Result<(Evaluated, Cells), TrainError> {
-        let question = ImputedQuestion { theta: theta.to_vec(), cells: Vec::new() };
+    fn ask(&mut self, theta: &[f64]) -> Result<ImputedSums, TrainError> {
+        let question = ImputedQuestion { theta: theta.to_vec() };
         let sums = self.federation.ask_imputed(&question)?;
-        let n = (sums.held as f64).max(1.0);
-        let squared: f64 = theta.iter().map(|value| value * value).sum();
-        let slopes = sums.gradient.iter().zip(theta);
-        let mut at = Evaluated {
-            theta: question.theta,
-            loss: sums.loss / n + RIDGE * squared,
-            loss_gradient: slopes.map(|(sum, theta)| sum / n + 2.0 * RIDGE * theta).collect(),
-            penalty: 0.0,
-            penalty_gradient: vec![0.0; theta.len()],
-            chi_square: 0.0,
-        };
-        // Without a record in a cell there is no penalty; dividing by 1 leaves it 0.
-        let inside = sums.cells.iter().map(|cell| cell.count).sum::<f64>().max(1.0);
-        let mut cells = Cells { inside, questions: Vec::new(), parts: Vec::new() };
-        for cell in &sums.cells {
-            let (question, psi, divergence) = self.maximise(cell);
-            let part = cell.count / inside * divergence;
-            at.penalty += psi / inside;
-            at.chi_square += part;
-            cells.parts.push(part);
-            cells.questions.push(question);
-        }
-        Ok((at, cells))
+        self.penalty.counts = sums.cells.iter().map(|cell| cell.count).collect();
+        Ok(sums)
     }
+}
 
-    /// W* of a cell as `C` and `q`, the sum of psi there, and `D_c`.
-    fn maximise(&self, cell: &ImputedCell) -> (CellQuestion, f64, f64) {
-        let ImputedCell { count, table } = cell;
-        let labels = self.objective.labels;
-        let columns: Vec<f64> =
-            (0..labels).map(|u| table.iter().skip(u).step_by(labels).sum()).collect();
-        // The scores of a record sum to 1, so the rows sum to the class counts.
-        let counts: Vec<f64> = table.chunks_exact(labels).map(|row| row.iter().sum()).collect();
-        let weights = ClassWeights::from_counts(&counts, self.floor(*count));
-        let dual = closed_form(table, &columns, *count, &weights);
-        let (combinations, quadratic) = (dual.combinations(&weights), dual.quadratic());
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let psi = 2.0 * dot(&combinations, table) - dot(&quadratic, &columns) - count;
-        let clamped: Vec<f64> = table.iter().map(|mass| mass.max(0.0)).collect();
-        (CellQuestion { combinations, quadratic }, psi, divergence(&clamped, labels))
-    }
-
-    /// The second exchange: `(1/n_in) sum_i J_i' (2 sum_r shat_ir C_r - q)`.
-    fn fairness(
-        &mut self,
-        theta: &[f64],
-        cells: Vec<CellQuestion>,
-        inside: f64,
-    ) -> Result<Vec<f64>, TrainError> {
-        let question = ImputedQuestion { theta: theta.to_vec(), cells };
-        let mut gradient = self.federation.ask_imputed(&question)?.gradient;
-        gradient.iter_mut().for_each(|sum| *sum /= inside);
-        Ok(gradient)
-    }
-
-    /// The smallest class weight of a cell: a count within its own noise says nothing.
-    fn floor(&self, count: f64) -> f64 {
-        if self.variance == 0.0 || count == 0.0 {
-            return 0.0;
-        }
-        let noise = 3.0 * (self.variance / count).sqrt();
-        noise.max(0.01).min(1.0 / self.objective.classes as f64)
-    }
+/// Loss and tables, and their gradients, in the order of a step's reply.
+fn listed(sums: &ImputedSums) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let tables = sums.cells.iter().flat_map(|cell| cell.table.iter().copied());
+    let slopes = sums.cells.iter().flat_map(|cell| cell.slopes.iter().cloned());
+    let values = std::iter::once(sums.loss).chain(tables).collect();
+    (values, std::iter::once(sums.gradient.clone()).chain(slopes).collect())
 }

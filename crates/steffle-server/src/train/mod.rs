@@ -3,14 +3,15 @@
 mod erm;
 mod fair;
 mod one_shot;
+mod penalty;
 mod plan;
 mod protect;
 mod run;
 mod settings;
 
-pub use erm::{ErmOutcome, erm};
+pub use erm::{ErmOutcome, FitRule, erm};
 pub use fair::{Fair, FairPath};
-pub use one_shot::{OneShotTerms, Targeted, target_gap};
+pub use one_shot::{MOST_MODELS, OneShotTerms, Targeted, target_gap};
 pub use plan::{Plan, PlanError};
 pub use protect::Protected;
 pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, run, train};

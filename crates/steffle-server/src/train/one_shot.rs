@@ -25,12 +25,19 @@ pub struct Targeted {
 /// The smallest lambda above 0 that is tried for a target gap.
 const FIRST_LAMBDA: f64 = 0.2;
 
-/// Each lambda is this many times the one before, up to about 2000.
-const FACTOR: f64 = 2.0;
-const LAMBDAS: u32 = 14;
+/// Each lambda is this many times the one before, up to about 3000.
+const FACTOR: f64 = 4.0;
+const LAMBDAS: u32 = 8;
+
+/// A step to the next lambda that lowers the gap by less than this hardly moves it; after two of them
+/// no larger lambda is tried.
+const HARDLY: f64 = 1e-3;
 
 /// Times that the interval around the target is halved.
 const HALVINGS: u32 = 4;
+
+/// Models that are tried for a target gap at most.
+pub const MOST_MODELS: u32 = 1 + LAMBDAS + HALVINGS;
 
 /// Takes the smallest lambda whose model has an estimated gap of at most `target`, by the release
 /// alone: nothing is asked of the attributes divisions again, so it costs no privacy. `observe`
@@ -52,6 +59,7 @@ pub fn target_gap<T: Transport>(
         return Ok(best);
     }
     let (mut below, mut found) = (0.0, None);
+    let (mut gap, mut idle) = (best.estimate.gap, 0);
     for step in 0..LAMBDAS {
         let next = solve(path, FIRST_LAMBDA * FACTOR.powf(f64::from(step)))?;
         if next.reached {
@@ -59,8 +67,14 @@ pub fn target_gap<T: Transport>(
             break;
         }
         below = next.lambda;
+        idle = if gap - next.estimate.gap < HARDLY { idle + 1 } else { 0 };
+        gap = next.estimate.gap;
         if next.estimate.gap < best.estimate.gap {
             best = next;
+        }
+        // Small lambdas move little, too: what does not move at 1 and above will not.
+        if idle >= 2 && below >= 1.0 {
+            break;
         }
     }
     let Some(mut found) = found else { return Ok(best) };

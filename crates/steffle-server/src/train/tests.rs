@@ -18,6 +18,7 @@ use crate::steffle::{RIDGE, SteffleObjective};
 
 mod exact;
 mod fair;
+mod few_trips;
 mod generated;
 mod one_shot;
 
@@ -379,7 +380,8 @@ fn the_unconstrained_optimum_has_no_slope() {
         let model = federation.model().clone();
         let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
         let tolerance = Tolerance { evaluations, gradient: 1e-6 };
-        erm(&mut federation, start, tolerance, |_, _| ControlFlow::Continue(())).unwrap()
+        erm(&mut federation, start, FitRule::Gradients, tolerance, |_, _| ControlFlow::Continue(()))
+            .unwrap()
     };
     let optimum = solve(&ModelKind::Softmax, 1000);
     assert!(optimum.gradient <= 1e-6, "{optimum:?}");

@@ -3,9 +3,9 @@
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Claim, Ledger};
 use steffle_wire::{
-    Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, Form, Handover,
-    ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader, Refused,
-    Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
+    Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
+    Handover, ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader,
+    Refused, Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -111,6 +111,11 @@ impl Party {
             Kind::Loss => {
                 let Loss { theta } = decode(reader)?;
                 let sums = self.records()?.answer(&loss_question(theta), 0)?;
+                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+            }
+            Kind::Fit => {
+                let question: FitQuestion = decode(reader)?;
+                let sums = self.records()?.answer_fit(&question)?;
                 Ok(self.answer_with(envelope, &sums, None::<&Done>))
             }
             Kind::Imputed => {

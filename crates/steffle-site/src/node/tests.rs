@@ -133,8 +133,12 @@ fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
     with(&|federation| {
         federation.loss(&[0.1; 3]).unwrap();
         federation.impute(ClassRelease::Revealed).unwrap();
-        let imputed = steffle_wire::ImputedQuestion { theta: vec![0.1; 3], cells: Vec::new() };
+        let imputed = steffle_wire::ImputedQuestion { theta: vec![0.1; 3] };
         federation.ask_imputed(&imputed).unwrap();
+        let few = steffle_server::train::FitRule::FewTrips;
+        let tolerance = steffle_server::server::Tolerance { evaluations: 9, gradient: 1e-3 };
+        let go_on = |_, _| std::ops::ControlFlow::Continue(());
+        steffle_server::train::erm(federation, vec![0.0; 3], few, tolerance, go_on).unwrap();
     });
     with(&|federation| {
         let offer = federation.offer(Claim::Gaussian, 1.0, 1e-6, 4).unwrap();
@@ -386,7 +390,7 @@ fn requests_survive_the_trip() {
 
 /// What a request says, written once more.
 fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, CodecError> {
-    use steffle_wire::{Close, Gap, ImputedQuestion, Pool, Release, Round, TakeIn};
+    use steffle_wire::{Close, FitQuestion, Gap, ImputedQuestion, Pool, Release, Round, TakeIn};
     Ok(match envelope.kind {
         Kind::Unknown => Vec::new(),
         Kind::Describe => seal(envelope, &decode::<Describe>(reader)?),
@@ -398,6 +402,7 @@ fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, Code
         Kind::Pool => seal(envelope, &decode::<Pool>(reader)?),
         Kind::TakeIn => seal(envelope, &decode::<TakeIn>(reader)?),
         Kind::Imputed => seal(envelope, &decode::<ImputedQuestion>(reader)?),
+        Kind::Fit => seal(envelope, &decode::<FitQuestion>(reader)?),
         Kind::Gap => seal(envelope, &decode::<Gap>(reader)?),
         Kind::Close => seal(envelope, &decode::<Close>(reader)?),
     })

@@ -89,6 +89,12 @@ impl<'a> Preview<'a> {
                  lambdas\n"
             );
         }
+        if let Some(trips) = announced.trips {
+            text += &format!(
+                "at most {trips} trips over the wire; usually far fewer, as models are found before \
+                 their last step\n"
+            );
+        }
         text += "\n";
         text += &leaves_text(self.leaves_in_clear);
         text += "\n";

@@ -196,10 +196,12 @@ impl TrainReport {
 
     fn settings_text(&self) -> String {
         let Self { data, features, parameters, silos, rows, method, model, notion, .. } = self;
+        let trips = self.rounds_on_the_wire;
+        let trips = trips.map_or_else(String::new, |trips| format!(", {trips} trips"));
         format!(
             "{data}: {} training rows in {silos} silo(s) ({}), {} test rows\n{features} features, \
              favourable label {}\n{}{method}, {model} ({parameters} parameters), {notion}, lambda {}, \
-             {} rounds, seed {}, {:.2} s\n",
+             {} rounds{trips}, seed {}, {:.2} s\n",
             rows.train,
             self.centralisation,
             rows.test,

@@ -26,7 +26,7 @@ fn exact(epsilon: f64) -> Exact {
 fn public(federation: &mut Federation<InProcess>) -> Minimum {
     let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
-    erm(federation, start, TOLERANCE, |_, _| ControlFlow::Continue(())).unwrap()
+    erm(federation, start, FitRule::Gradients, TOLERANCE, |_, _| ControlFlow::Continue(())).unwrap()
 }
 
 fn federation(

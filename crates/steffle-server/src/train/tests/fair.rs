@@ -22,7 +22,7 @@ fn randomised(epsilon: f64, classes: usize) -> ClassRelease {
 fn public(federation: &mut Federation<InProcess>) -> Minimum {
     let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
-    erm(federation, start, TOLERANCE, keep_on).unwrap()
+    erm(federation, start, FitRule::Gradients, TOLERANCE, keep_on).unwrap()
 }
 
 fn solve(
@@ -102,7 +102,7 @@ fn revealed_classes_give_the_tables_and_the_divergence_of_the_real_ones() {
     let mut federation = people.silos(&ModelKind::Logistic, notion, &cuts);
     federation.impute(ClassRelease::Revealed).unwrap();
     let theta: Vec<f64> = (0..8).map(|i| 0.3 - 0.1 * f64::from(i)).collect();
-    let question = ImputedQuestion { theta: theta.clone(), cells: Vec::new() };
+    let question = ImputedQuestion { theta: theta.clone() };
     let imputed = federation.ask_imputed(&question).unwrap();
     let (cells, form) = (SteffleProblem::census(objective), Form::Centred);
     let question = Question { theta: theta.clone(), cells, form, batch: Batch::All, loss: true };
@@ -196,7 +196,7 @@ fn a_record_whose_class_nobody_released_is_refused() {
     let mut federation = people.split(&ModelKind::Logistic, notion, &cuts, &[ids[..39].to_vec()]);
     let refused = federation.impute(ClassRelease::Revealed).unwrap_err().to_string();
     assert!(refused.contains("record 39"), "{refused}");
-    let question = ImputedQuestion { theta: vec![0.0; 8], cells: Vec::new() };
+    let question = ImputedQuestion { theta: vec![0.0; 8] };
     let refused = federation.ask_imputed(&question).unwrap_err().to_string();
     assert!(refused.contains("none were imputed"), "{refused}");
 }
@@ -212,7 +212,7 @@ fn rows_of_a_unit_get_one_answer_in_every_centralisation() {
     let records = |units: &[u32]| people.records(&ids).with_units(units).unwrap();
     let counts = |mut federation: Federation<InProcess>| {
         federation.impute(ClassRelease::Randomised(response)).unwrap();
-        let question = ImputedQuestion { theta: vec![0.0; 8], cells: Vec::new() };
+        let question = ImputedQuestion { theta: vec![0.0; 8] };
         let sums = federation.ask_imputed(&question).unwrap();
         sums.cells[0].table[..2].iter().sum::<f64>()
     };
@@ -267,7 +267,7 @@ fn debiased_tables_have_the_real_ones_as_their_mean() {
         let mut federation = Federation::join(InProcess::silos(silo), agreement).unwrap();
         federation.impute(release).unwrap();
         let theta = (0..8).map(|i| 0.2 * f64::from(i) - 0.5).collect();
-        let question = ImputedQuestion { theta, cells: Vec::new() };
+        let question = ImputedQuestion { theta };
         federation.ask_imputed(&question).unwrap().cells[0].table.clone()
     };
     let real = tables(ClassRelease::Revealed, 0);
@@ -301,7 +301,7 @@ fn a_sharp_surrogate_is_close_to_the_decisions() {
     for (f, &class) in outputs.chunks_exact(2).zip(&people.classes) {
         hard[usize::from(class) * 2 + usize::from(f[1] > f[0])] += 1.0;
     }
-    let question = ImputedQuestion { theta, cells: Vec::new() };
+    let question = ImputedQuestion { theta };
     let sums = federation.ask_imputed(&question).unwrap();
     // A record within 1e-3 of the boundary would still count for both labels.
     close(&sums.cells[0].table, &hard, 0.5);

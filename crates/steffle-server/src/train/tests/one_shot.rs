@@ -19,7 +19,7 @@ fn keep_on(_: u32, _: f64) -> ControlFlow<()> {
 pub(super) fn public(federation: &mut Federation<InProcess>) -> Minimum {
     let model = federation.model().clone();
     let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
-    erm(federation, start, TOLERANCE, keep_on).unwrap()
+    erm(federation, start, FitRule::Gradients, TOLERANCE, keep_on).unwrap()
 }
 
 fn terms(epsilon: f64) -> OneShotTerms {

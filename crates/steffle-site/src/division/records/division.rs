@@ -7,7 +7,7 @@ use steffle_model::linear::{Whitening, WhiteningError};
 use steffle_model::model::{Classifier, Pending};
 use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
 
-use super::evaluate::LastLogits;
+use super::fit::Fitting;
 use super::protection::Protection;
 use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
 use super::{Batches, Imputed};
@@ -31,6 +31,17 @@ pub enum RecordsDivisionError {
     /// A question about imputed classes before there are any.
     #[error("a question about imputed classes, but none were imputed")]
     NotImputed,
+    /// A fit of a model that has none.
+    #[error("a fit in few trips of {parameters} parameters in {layers} layer(s); allowed are models of one layer and, with images, up to {most} parameters", most = steffle_wire::MOST_FACTORED)]
+    NotFitted {
+        /// Parameters of the model.
+        parameters: usize,
+        /// Its layers.
+        layers: usize,
+    },
+    /// Images before there was a metric.
+    #[error("a step with images, but no metric was asked for before it")]
+    NoMetric,
     /// The question does not fit.
     #[error(transparent)]
     Question(#[from] QuestionError),
@@ -56,7 +67,8 @@ pub struct RecordsDivision {
     room: Option<(PublicSumming, Box<Workspace>)>,
     /// Memberships in place of `s`, for methods that release it once.
     pub(super) imputed: Option<Imputed>,
-    pub(super) last: LastLogits,
+    /// What evaluations of a linear model left behind.
+    pub(super) fitting: Fitting,
 }
 
 /// What a pass over a batch builds up: the public sums and whatever the receiver of the
@@ -119,7 +131,7 @@ impl RecordsDivision {
         };
         let cells = Cells::new(records.labels().iter().enumerate().map(cell).collect());
         let batches = Batches::new(seed, node, block_keys(&records));
-        let (protection, imputed, last) = (Protection::default(), None, LastLogits::default());
+        let (protection, imputed, fitting) = (Protection::default(), None, Fitting::default());
         let (room, reach) = (None, OnceLock::new());
         Ok(Self {
             records,
@@ -131,7 +143,7 @@ impl RecordsDivision {
             reach,
             room,
             imputed,
-            last,
+            fitting,
         })
     }
 

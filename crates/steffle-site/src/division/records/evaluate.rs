@@ -1,22 +1,26 @@
-//! Loss, imputed tables and the gradient of the fairness term, over all records of a silo.
+//! Loss, imputed tables and their gradients at one theta, over all records of a silo.
 
 use std::ops::Range;
 
 use steffle_model::blocks::{BLOCK, Merge, sum_in_order};
 use steffle_model::model::{Coefficients, Factor, Gradient, Pass, Point, head};
-use steffle_wire::{CellQuestion, ImputedCell, ImputedQuestion, ImputedSums};
+use steffle_wire::{ImputedCell, ImputedQuestion, ImputedSums};
 
-use super::memberships::{add_to_tables, combine};
+use super::memberships::{add_to_tables, choose};
 use super::{Imputed, RecordsDivision, RecordsDivisionError};
 use crate::division::{Objective, ScoreTable};
 use crate::record::{Records, Rows};
 
-/// The logits of all records at the last theta that was asked about: a model of one layer needs
-/// nothing else for the gradient, so that the second exchange costs no forward pass.
-#[derive(Debug, Default)]
-pub(super) struct LastLogits {
-    theta: Vec<f64>,
-    logits: Vec<f64>,
+/// Everything that a silo sums at one theta.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Evaluated {
+    pub(super) theta: Vec<f64>,
+    /// Of all records.
+    pub(super) logits: Vec<f64>,
+    pub(super) loss: f64,
+    pub(super) gradient: Vec<f64>,
+    /// Empty where nothing imputed was asked for.
+    pub(super) cells: Vec<ImputedCell>,
 }
 
 impl RecordsDivision {
@@ -26,6 +30,7 @@ impl RecordsDivision {
             return Err(RecordsDivisionError::Memberships);
         }
         self.imputed = Some(imputed);
+        self.fitting.forget();
         Ok(())
     }
 
@@ -34,33 +39,55 @@ impl RecordsDivision {
         self.imputed.as_ref()
     }
 
-    /// Answers one exchange of an evaluation on imputed classes.
+    /// Answers an evaluation on imputed classes.
     pub fn answer_imputed(
         &mut self,
         question: &ImputedQuestion,
     ) -> Result<ImputedSums, RecordsDivisionError> {
-        let (objective, model) = (self.objective.as_ref(), self.model.as_ref());
-        let (classes, columns) = (objective.classes(), objective.columns());
-        question.check(model.parameters(), objective.cells(), classes, columns)?;
-        let Some(imputed) = &self.imputed else {
-            return Err(RecordsDivisionError::NotImputed);
+        question.check(self.model.parameters())?;
+        let at = self.evaluate(&question.theta, true)?;
+        let linear = self.model.blocks().len() == 1;
+        let sums = ImputedSums {
+            held: self.records.len() as u64,
+            loss: at.loss,
+            gradient: at.gradient.clone(),
+            diagonal: if linear { self.diagonal(&at.logits) } else { Vec::new() },
+            cells: at.cells.clone(),
         };
+        if linear {
+            self.fitting.keep(at);
+        }
+        Ok(sums)
+    }
+
+    /// Everything at `theta`, which was checked; refuses imputed tables where nothing was imputed.
+    pub(super) fn evaluate(
+        &self,
+        theta: &[f64],
+        imputed: bool,
+    ) -> Result<Evaluated, RecordsDivisionError> {
+        let imputed = match (&self.imputed, imputed) {
+            (None, true) => return Err(RecordsDivisionError::NotImputed),
+            (known, wanted) => known.as_ref().filter(|_| wanted),
+        };
+        let model = self.model.as_ref();
         let evaluation = Evaluation {
             records: &self.records,
             cells: self.cells.each(),
-            objective,
+            objective: self.objective.as_ref(),
             imputed,
-            point: Point::new(model, &question.theta),
+            point: Point::new(model, theta),
         };
-        if !question.cells.is_empty() {
-            let LastLogits { theta, logits } = &self.last;
-            let known = model.blocks().len() == 1 && *theta == question.theta;
-            return Ok(evaluation.fairness(&question.cells, known.then_some(logits)));
+        let mut logits = vec![0.0; self.records.len() * model.logits()];
+        let mut sums = evaluation.tables(&mut logits);
+        if imputed.is_some() {
+            let known = (model.blocks().len() == 1).then_some(&logits[..]);
+            for (cell, sums) in sums.cells.iter_mut().enumerate() {
+                sums.slopes = evaluation.slopes(cell, known);
+            }
         }
-        let LastLogits { theta, logits } = &mut self.last;
-        theta.clone_from(&question.theta);
-        logits.resize(self.records.len() * model.logits(), 0.0);
-        Ok(evaluation.tables(logits))
+        let Sums { loss, gradient, cells } = sums;
+        Ok(Evaluated { theta: theta.to_vec(), logits, loss, gradient: gradient.into_flat(), cells })
     }
 }
 
@@ -69,7 +96,7 @@ struct Evaluation<'a> {
     records: &'a Records,
     cells: &'a [u16],
     objective: &'a dyn Objective,
-    imputed: &'a Imputed,
+    imputed: Option<&'a Imputed>,
     point: Point<'a>,
 }
 
@@ -77,6 +104,7 @@ struct Evaluation<'a> {
 struct Buffers {
     which: Vec<u32>,
     rows: Rows,
+    labels: Vec<u16>,
     pass: Pass,
     scores: ScoreTable,
     slopes: Vec<Vec<f64>>,
@@ -102,13 +130,22 @@ impl Merge for Sums {
     }
 }
 
+/// Gradients of the entries of one table.
+struct Slopes(Vec<Gradient>);
+
+impl Merge for Slopes {
+    fn merge(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+}
+
 impl Evaluation<'_> {
     /// Loss, loss gradient and tables; leaves the logits of all records in `logits`.
-    fn tables(&self, logits: &mut [f64]) -> ImputedSums {
+    fn tables(&self, logits: &mut [f64]) -> Sums {
         let width = self.point.model().logits();
         let blocks = logits.chunks_mut(BLOCK * width).enumerate().collect();
-        let sums = sum_in_order(self.empty(true), blocks, |(block, logits)| {
-            let mut sums = self.empty(true);
+        sum_in_order(self.empty(), blocks, |(block, logits)| {
+            let mut sums = self.empty();
             let mut buffers = self.buffers();
             let chunks = logits.chunks_mut(Pass::CHUNK * width).enumerate();
             for (chunk, logits) in chunks {
@@ -117,31 +154,34 @@ impl Evaluation<'_> {
                 logits.copy_from_slice(&buffers.pass.logits);
             }
             sums
-        });
-        self.finish(sums)
+        })
     }
 
-    /// `sum_i J_i' (2 sum_r shat_ir C_r - q)` over the records in some cell.
-    fn fairness(&self, cells: &[CellQuestion], known: Option<&Vec<f64>>) -> ImputedSums {
-        let (n, width) = (self.records.len(), self.point.model().logits());
-        let blocks = (0..n).step_by(BLOCK).collect();
-        let sums = sum_in_order(self.empty(false), blocks, |start| {
-            let mut sums = self.empty(false);
-            let mut buffers = self.buffers();
-            for start in (start..n.min(start + BLOCK)).step_by(Pass::CHUNK) {
-                let range = start..n.min(start + BLOCK).min(start + Pass::CHUNK);
-                let known = known.map(|all| &all[range.start * width..range.end * width]);
-                self.add_fairness(range, cells, known, &mut buffers, &mut sums);
+    /// Per class and column but the first, `sum_i shat_ir J_i' e_u` over the records of a cell.
+    fn slopes(&self, cell: usize, known: Option<&[f64]>) -> Vec<Vec<f64>> {
+        let all = 0..self.records.len() as u32;
+        let members: Vec<u32> =
+            all.filter(|&row| usize::from(self.cells[row as usize]) == cell).collect();
+        let (classes, columns) = (self.objective.classes(), self.objective.columns());
+        let count = classes * columns.saturating_sub(1);
+        let empty = || Slopes(vec![Gradient::new(self.point.model()); count]);
+        let blocks = members.chunks(BLOCK).collect();
+        let sums = sum_in_order(empty(), blocks, |members| {
+            let (mut sums, mut buffers) = (empty(), self.buffers());
+            for which in members.chunks(Pass::CHUNK) {
+                self.add_slopes(which, known, &mut buffers, &mut sums);
             }
             sums
         });
-        self.finish(sums)
+        sums.0.into_iter().map(Gradient::into_flat).collect()
     }
 
     fn add_loss(&self, range: Range<usize>, buffers: &mut Buffers, sums: &mut Sums) {
         let Buffers { which, rows, pass, scores, slopes, .. } = buffers;
         let model = self.point.model();
-        gather(self.records, range.clone(), which, rows);
+        which.clear();
+        which.extend(range.start as u32..range.end as u32);
+        rows.gather(self.records.rows(), which);
         model.forward(&self.point, rows, pass);
         let labels = &self.records.labels()[range.clone()];
         sums.loss += head::loss_sum(&pass.logits, &pass.probabilities, labels, model.logits());
@@ -149,58 +189,57 @@ impl Evaluation<'_> {
         head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
         model.backward(&self.point, pass, 1, slopes);
         sums.gradient.add_plain(&Factor::layers(model.blocks(), slopes, rows, &pass.hidden));
-
+        let Some(imputed) = self.imputed else { return };
         self.objective.score(model, pass, labels, scores);
-        let memberships = self.imputed.range(range.clone());
-        let (cells, shape) = (&self.cells[range], self.shape());
+        let shape = (self.objective.classes(), self.objective.columns());
+        let (cells, memberships) = (&self.cells[range.clone()], imputed.range(range));
         add_to_tables(cells, memberships, &scores.values, shape, &mut sums.cells);
     }
 
-    fn add_fairness(
+    fn add_slopes(
         &self,
-        range: Range<usize>,
-        cells: &[CellQuestion],
+        which: &[u32],
         known: Option<&[f64]>,
         buffers: &mut Buffers,
-        sums: &mut Sums,
+        sums: &mut Slopes,
     ) {
-        let Buffers { which, rows, pass, scores, slopes, combinations, coefficients } = buffers;
+        let Some(imputed) = self.imputed else { return };
+        let Buffers { which: slots, rows, labels, pass, scores, slopes, .. } = buffers;
         let model = self.point.model();
-        gather(self.records, range.clone(), which, rows);
+        rows.gather(self.records.rows(), which);
         match known {
             Some(logits) => {
+                let width = model.logits();
+                let own = |&row: &u32| &logits[row as usize * width..][..width];
                 pass.logits.clear();
-                pass.logits.extend_from_slice(logits);
-                head::probabilities(logits, model.logits(), &mut pass.probabilities);
+                which.iter().for_each(|row| pass.logits.extend_from_slice(own(row)));
+                head::probabilities(&pass.logits, width, &mut pass.probabilities);
             }
             None => model.forward(&self.point, rows, pass),
         }
-        let labels = &self.records.labels()[range.clone()];
+        labels.clear();
+        labels.extend(which.iter().map(|&row| self.records.labels()[row as usize]));
         self.objective.score(model, pass, labels, scores);
         let last = slopes.len() - 1;
         std::mem::swap(&mut slopes[last], &mut scores.slopes);
         let columns = self.objective.columns();
         model.backward(&self.point, pass, columns, slopes);
-
-        let memberships = self.imputed.range(range.clone());
-        combine(&self.cells[range.clone()], memberships, cells, self.shape(), combinations);
-        which.clear();
-        which.extend(0..range.len() as u32);
+        slots.clear();
+        slots.extend(0..which.len() as u32);
         let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
-        coefficients.fill(&factors, which, combinations, columns, None);
-        sums.gradient.add(&factors, coefficients);
+        let Buffers { combinations, coefficients, .. } = buffers;
+        for (at, sum) in sums.0.iter_mut().enumerate() {
+            let (class, column) = (at / (columns - 1), at % (columns - 1) + 1);
+            choose(imputed, which, (class, column), columns, combinations);
+            coefficients.fill(&factors, slots, combinations, columns, None);
+            sum.add(&factors, coefficients);
+        }
     }
 
-    /// Classes and columns.
-    fn shape(&self) -> (usize, usize) {
-        (self.objective.classes(), self.objective.columns())
-    }
-
-    fn empty(&self, tables: bool) -> Sums {
-        let objective = self.objective;
-        let cell =
-            ImputedCell { count: 0.0, table: vec![0.0; objective.classes() * objective.columns()] };
-        let cells = if tables { objective.cells() } else { 0 };
+    fn empty(&self) -> Sums {
+        let numbers = self.objective.classes() * self.objective.columns();
+        let cell = ImputedCell { table: vec![0.0; numbers], ..ImputedCell::default() };
+        let cells = if self.imputed.is_some() { self.objective.cells() } else { 0 };
         Sums { loss: 0.0, gradient: Gradient::new(self.point.model()), cells: vec![cell; cells] }
     }
 
@@ -209,6 +248,7 @@ impl Evaluation<'_> {
         Buffers {
             which: Vec::new(),
             rows: Rows::empty(model.layout()),
+            labels: Vec::new(),
             pass: Pass::default(),
             scores: ScoreTable::default(),
             slopes: vec![Vec::new(); model.blocks().len()],
@@ -216,16 +256,4 @@ impl Evaluation<'_> {
             coefficients: Coefficients::default(),
         }
     }
-
-    fn finish(&self, sums: Sums) -> ImputedSums {
-        let Sums { loss, gradient, cells } = sums;
-        ImputedSums { held: self.records.len() as u64, loss, gradient: gradient.flatten(), cells }
-    }
-}
-
-/// Puts a run of records into the first-level cache.
-fn gather(records: &Records, range: Range<usize>, which: &mut Vec<u32>, rows: &mut Rows) {
-    which.clear();
-    which.extend(range.start as u32..range.end as u32);
-    rows.gather(records.rows(), which);
 }

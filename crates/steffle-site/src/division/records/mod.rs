@@ -3,6 +3,7 @@
 mod batches;
 mod division;
 mod evaluate;
+mod fit;
 mod imputed;
 mod memberships;
 mod protection;
