@@ -2,15 +2,15 @@
 
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_server::federation::{Agreement, Federation};
 use steffle_site::node::InProcess;
 use steffle_site::noise::NoiseKind;
 use steffle_site::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};
 
-pub(super) const OBJECTIVE: SteffleObjective =
-    SteffleObjective { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
+pub(super) const OBJECTIVE: OutputScores =
+    OutputScores { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
 
 /// (x, y, s): two people of group 0, three of group 1.
 pub(super) const FIVE: [(f32, u16, u16); 5] =

@@ -12,11 +12,11 @@ use rand_distr::{Distribution, StandardNormal};
 use steffle_model::fairness::Notion;
 use steffle_model::model::{ModelError, ModelKind};
 use steffle_model::randomness::{Purpose, stream};
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_server::federation::{Agreement, Federation, RunKind};
 use steffle_server::server::{Minimum, Output, Rates, Tolerance};
 use steffle_server::train::{
-    FairPath, Length, Mode, Paper, PlanError, Settings, TrainError, train,
+    FairPath, Length, Mode, Paper, ScheduleError, Settings, TrainError, train,
 };
 use steffle_site::division::attributes::ClassRelease;
 use steffle_site::node::InProcess;
@@ -79,7 +79,7 @@ pub enum TheoryError {
     Model(#[from] ModelError),
     /// Settings that no run could do.
     #[error(transparent)]
-    Plan(#[from] PlanError),
+    Schedule(#[from] ScheduleError),
     /// Training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -119,7 +119,7 @@ impl Instance {
         }
         let layout = Layout { numeric: features, categorical: 0, features };
         let notion = Notion::DemographicParity;
-        let objective = SteffleObjective { notion, classes: 2, labels: 2, sharpness: 1.0 };
+        let objective = OutputScores { notion, classes: 2, labels: 2, sharpness: 1.0 };
         let agreement = Agreement {
             run: RunId([0; 16]),
             schema: SchemaHash([0; 32]),
@@ -163,7 +163,7 @@ impl Instance {
 /// stationary point. It has every class revealed, so it is for generated data alone.
 fn stationarity(
     federation: &mut Federation<InProcess>,
-    objective: SteffleObjective,
+    objective: OutputScores,
     theta: &[f64],
 ) -> Result<f64, TheoryError> {
     federation.impute(ClassRelease::Revealed).map_err(TrainError::from)?;

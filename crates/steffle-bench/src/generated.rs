@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use rand::Rng;
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, Pooling, RunKind};
+use steffle::game::OutputScores;
 use steffle::metrics::decide;
 use steffle::model::{ModelKind, Point};
 use steffle::node::InProcess;
@@ -14,7 +15,6 @@ use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle::server::Tolerance;
-use steffle::steffle::SteffleObjective;
 use steffle::train::{
     Exact, FairPath, FitRule, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,
 };
@@ -92,7 +92,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let attributes = Attributes::new(records.ids().to_vec(), Sensitive::new(s.clone()), classes)?;
     let test = records.rows().clone();
     let objective =
-        SteffleObjective { notion: Notion::DemographicParity, classes, labels: 2, sharpness: 1.0 };
+        OutputScores { notion: Notion::DemographicParity, classes, labels: 2, sharpness: 1.0 };
     let agreement = Agreement {
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),

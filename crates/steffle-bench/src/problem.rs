@@ -2,17 +2,17 @@
 
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, RunKind};
+use steffle::game::OutputScores;
 use steffle::model::ModelKind;
 use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::{Attributes, Layout, Records};
-use steffle::steffle::SteffleObjective;
 use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
 
-pub(crate) const OBJECTIVE: SteffleObjective =
-    SteffleObjective { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
+pub(crate) const OBJECTIVE: OutputScores =
+    OutputScores { notion: Notion::DemographicParity, classes: 2, labels: 2, sharpness: 1.0 };
 
 /// A federation of silos with two divisions each.
 pub(crate) fn federation(

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use steffle::federation::{Agreement, Federation, FederationError, RunKind};
+use steffle::game::OutputScores;
 use steffle::model::{Classifier, ModelKind};
 use steffle::node::{Embedded, InProcess};
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
-use steffle::steffle::SteffleObjective;
 use steffle::train::{FitRule, TrainError, erm};
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Ledger, Refusal, Statement};
@@ -30,7 +30,7 @@ pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1
 /// A federation that is ready to train.
 pub struct Ground<'a> {
     pub(crate) federation: Federation<Nodes>,
-    pub(crate) objective: SteffleObjective,
+    pub(crate) objective: OutputScores,
     pub(crate) model: Arc<dyn Classifier>,
     pub(crate) start: Vec<f64>,
     pub(crate) study: &'a Study,
@@ -57,7 +57,7 @@ impl<'a> Ground<'a> {
         observer: &'a dyn Observer,
     ) -> Result<Self, Error> {
         let aim = method.aim();
-        let objective = SteffleObjective {
+        let objective = OutputScores {
             notion: study.notion(&aim.notion),
             classes: study.classes(),
             labels: study.labels(),

@@ -47,6 +47,11 @@ impl Privacy {
         self.kind == word(StatementKind::Private)
     }
 
+    /// Whether something is claimed that does not hold.
+    pub fn is_broken(&self) -> bool {
+        self.epsilon.is_some() && !self.holds
+    }
+
     /// No claim.
     pub(crate) fn none(statement: impl Into<String>) -> Self {
         Self {

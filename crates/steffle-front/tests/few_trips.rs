@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, RunKind};
+use steffle::game::OutputScores;
 use steffle::metrics::decide;
 use steffle::model::{ModelKind, Point};
 use steffle::node::InProcess;
@@ -12,7 +13,6 @@ use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
-use steffle::steffle::SteffleObjective;
 use steffle::train::{FitRule, erm};
 use steffle_data::{
     Dataset, Schema, Source, Summary, attributes, encode, evaluation_groups, partition, split,
@@ -37,7 +37,7 @@ impl Table {
     }
 
     fn federation(&self, silos: &[Vec<u32>]) -> Federation<InProcess> {
-        let objective = SteffleObjective {
+        let objective = OutputScores {
             notion: Notion::DemographicParity,
             classes: 2,
             labels: 2,

@@ -5,6 +5,6 @@
 //! no socket, reads no clock and owns no global source of randomness.
 
 pub mod federation;
+pub mod game;
 pub mod server;
-pub mod steffle;
 pub mod train;

@@ -1,7 +1,7 @@
 //! How nodes come together: who they are, and what all of them agree on.
 
 use steffle_model::fairness::Notion;
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::NoiseKind;
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
@@ -62,9 +62,9 @@ pub struct Scores {
     pub sharpness: f64,
 }
 
-impl From<SteffleObjective> for Scores {
-    fn from(objective: SteffleObjective) -> Self {
-        let SteffleObjective { notion, classes, labels, sharpness } = objective;
+impl From<OutputScores> for Scores {
+    fn from(objective: OutputScores) -> Self {
+        let OutputScores { notion, classes, labels, sharpness } = objective;
         Self { name: Self::OUTPUTS.to_owned(), notion, classes, labels, sharpness }
     }
 }

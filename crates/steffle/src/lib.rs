@@ -10,6 +10,6 @@ pub mod glossary {}
 
 pub use steffle_model::{fairness, linear, metrics, model, randomness};
 pub use steffle_privacy as privacy;
-pub use steffle_server::{federation, server, steffle, train};
+pub use steffle_server::{federation, game, server, train};
 pub use steffle_site::{division, node, noise, one_shot, record};
 pub use steffle_wire as protocol;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use steffle_model::fairness::Notion;
 use steffle_model::model::{Logistic, ModelKind};
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_server::federation::{Agreement, Federation};
 use steffle_server::server::Rates;
 use steffle_server::train::{Length, Settings, train};
@@ -108,7 +108,7 @@ fn one_full_step_is_steffle_without_fairness() {
     for kind in [ModelKind::Logistic, ModelKind::Softmax, ModelKind::Mlp(vec![3])] {
         let model: Arc<dyn Classifier> = Arc::from(kind.build(layout, 2).unwrap());
         let notion = Notion::DemographicParity;
-        let objective = SteffleObjective { notion, classes: 2, labels: 2, sharpness: 1.0 };
+        let objective = OutputScores { notion, classes: 2, labels: 2, sharpness: 1.0 };
         let agreement = Agreement {
             run: RunId([1; 16]),
             schema: SchemaHash([2; 32]),

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use steffle_model::model::head::RIDGE;
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_server::federation::Federation;
 use steffle_server::server::{Aggregate, Rates, Steps};
-use steffle_server::train::{Outcome, Plan, RoundTrace, Settings, Start, TrainError, run};
+use steffle_server::train::{Outcome, RoundTrace, Schedule, Settings, Start, TrainError, run};
 use steffle_wire::{Batch, CellQuestion, Form, Question, Transport};
 
 use super::{Adam, LARGEST, sign};
@@ -42,8 +42,8 @@ struct Condition {
 
 /// Runs `plan` from `start` with PF-LD's steps, on the protocol of SteFFLe.
 pub fn pf_ld<T: Transport>(
-    plan: &Plan,
-    objective: SteffleObjective,
+    plan: &Schedule,
+    objective: OutputScores,
     federation: &mut Federation<T>,
     start: Start,
     observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
@@ -61,7 +61,7 @@ const LEAST_SHARE: f64 = 0.01;
 impl PfLd {
     /// Starts at `theta` after the census there; `lambda` times the dual rate is s.
     pub fn new(
-        objective: SteffleObjective,
+        objective: OutputScores,
         lambda: f64,
         rates: Rates,
         theta: Vec<f64>,

@@ -2,11 +2,16 @@
 
 mod builder;
 mod categories;
+#[cfg(feature = "parquet")]
 mod contain;
 mod csv;
 mod date;
 mod dialect;
 mod notation;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "without_parquet.rs"]
 mod parquet;
 mod reader;
 mod reading;

@@ -1,5 +1,7 @@
 //! Parquet files, column by column, without Arrow.
 
+mod write;
+
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
@@ -7,6 +9,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
+pub(super) use self::write::write_parquet;
 use super::Table;
 use super::builder::{Builder, Misfit};
 use super::contain::contain;
@@ -32,6 +35,16 @@ pub(super) struct ParquetReader {
 }
 
 impl ParquetReader {
+    /// Opens bytes that are a file.
+    pub(super) fn of_bytes(
+        origin: &str,
+        bytes: &'static [u8],
+        columns: &Columns,
+        markers: Markers,
+    ) -> Result<Self, Error> {
+        Self::new(origin.to_owned(), bytes::Bytes::from_static(bytes), columns, markers)
+    }
+
     /// Opens a file, or bytes that are one.
     pub(super) fn new<R: ChunkReader + 'static>(
         origin: String,

@@ -160,9 +160,8 @@ pub fn read_parquet_bytes(
     bytes: &'static [u8],
     columns: &Columns,
 ) -> Result<Table, Error> {
-    let bytes = bytes::Bytes::from_static(bytes);
     let markers = Dialect::default().markers();
-    ParquetReader::new(origin.to_owned(), bytes, columns, markers)?.next_chunk(usize::MAX)
+    ParquetReader::of_bytes(origin, bytes, columns, markers)?.next_chunk(usize::MAX)
 }
 
 /// What the name of a file promises.

@@ -1,7 +1,7 @@
 //! The steps of Algorithm 1 and of what shares its engine: how many, how long, on what.
 
 use steffle::server::{Output, Rates};
-use steffle::train::{Plan, PlanError, Settings, Start, StepRule, train};
+use steffle::train::{Schedule, ScheduleError, Settings, Start, StepRule, train};
 use steffle_baselines::pf_ld;
 use steffle_privacy::Mu;
 
@@ -24,7 +24,7 @@ pub(crate) struct Steps {
     pub(crate) rates: Option<StepSizes>,
     pub(crate) output: Output,
     /// What was checked against the data.
-    plan: Option<Plan>,
+    plan: Option<Schedule>,
 }
 
 /// The step sizes of the plain server.
@@ -169,13 +169,13 @@ impl Steps {
     }
 
     /// What was checked; a mistake of ours if nothing was.
-    pub(crate) fn plan(&self) -> Result<&Plan, Error> {
+    pub(crate) fn plan(&self) -> Result<&Schedule, Error> {
         self.plan.as_ref().ok_or_else(|| Error::bug("steps were not checked against the data"))
     }
 
     /// Rounds, once they are checked.
     pub(crate) fn rounds(&self) -> Option<u32> {
-        self.plan.as_ref().map(Plan::rounds)
+        self.plan.as_ref().map(Schedule::rounds)
     }
 
     /// What is allowed but will not work well.
@@ -231,16 +231,16 @@ impl Steps {
 }
 
 /// Settings that the data does not allow.
-fn refused(error: &PlanError) -> Error {
+fn refused(error: &ScheduleError) -> Error {
     let code = match error {
-        PlanError::Batch { .. } => "config::batch",
-        PlanError::Rounds(_) => "config::rounds",
-        PlanError::Lambda(_) => "config::lambda",
+        ScheduleError::Batch { .. } => "config::batch",
+        ScheduleError::Rounds(_) => "config::rounds",
+        ScheduleError::Lambda(_) => "config::lambda",
         _ => "config::settings",
     };
     let refused = Error::data(code, error.to_string());
     match error {
-        PlanError::Batch { .. } => refused.with_help("lower --batch, or use --batch all"),
+        ScheduleError::Batch { .. } => refused.with_help("lower --batch, or use --batch all"),
         _ => refused,
     }
 }

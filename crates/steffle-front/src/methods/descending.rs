@@ -2,7 +2,7 @@
 
 use steffle::noise::NoiseKind;
 use steffle::protocol::Batch;
-use steffle::train::Plan;
+use steffle::train::Schedule;
 use steffle_privacy::ledger::{Claim, Statement};
 use steffle_privacy::{Delta, Mu, gdp};
 
@@ -141,7 +141,7 @@ impl Descending {
     }
 
     /// The statement of the modes whose claim holds.
-    fn guarantee(&self, study: &Study, said: &Statement, plan: &Plan) -> Privacy {
+    fn guarantee(&self, study: &Study, said: &Statement, plan: &Schedule) -> Privacy {
         let (epsilon, delta) = claimed(said);
         let unit = neighbour(study.about().largest_unit);
         let how = match (self.mode, plan.batch()) {
@@ -181,7 +181,7 @@ impl Descending {
     }
 
     /// The statement of the paper's noise.
-    fn theorem(&self, study: &Study, noise: Noise, plan: &Plan) -> Privacy {
+    fn theorem(&self, study: &Study, noise: Noise, plan: &Schedule) -> Privacy {
         let (epsilon, delta) = (noise.epsilon, noise.delta.unwrap_or_default());
         let honest = honest_epsilon(noise, plan, study);
         let instead = honest.map_or_else(String::new, |honest| {
@@ -209,7 +209,7 @@ impl Descending {
 }
 
 /// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
-fn honest_epsilon(noise: Noise, plan: &Plan, study: &Study) -> Option<f64> {
+fn honest_epsilon(noise: Noise, plan: &Schedule, study: &Study) -> Option<f64> {
     let (sizes, split) = (study.sizes(), study.is_split());
     let largest = sizes.iter().copied().max()?;
     let batch = |held: usize| match (plan.batch(), split) {

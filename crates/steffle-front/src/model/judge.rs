@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use steffle::fairness::NotionName;
-use steffle::metrics::{Bootstrap, Interval, Judged as Evidence, Names, Report};
+use steffle::metrics::{Bootstrap, Evidence, Interval, Names, Report};
 use steffle_data::Dialect;
 
 use super::Model;

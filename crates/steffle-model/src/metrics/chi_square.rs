@@ -1,6 +1,6 @@
 //! The chi-square divergence between prediction and group, for hard decisions and soft outputs.
 
-use super::Judged;
+use super::Evidence;
 use super::confusion::Joint;
 use crate::fairness::{Notion, divergence};
 use crate::record::MISSING_CLASS;
@@ -18,7 +18,7 @@ pub(super) fn hard(joint: &Joint, notion: Notion) -> Option<f64> {
 }
 
 /// Divergence of soft outputs: what training penalises, here on the judged records.
-pub(super) fn soft(judged: &Judged<'_>, notion: Notion) -> Option<f64> {
+pub(super) fn soft(judged: &Evidence<'_>, notion: Notion) -> Option<f64> {
     let (k, l) = (judged.names.groups.len(), judged.names.labels.len());
     let mut tables = vec![vec![0.0; k * l]; notion.cells()];
     for row in 0..judged.len() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Judged;
+use super::Evidence;
 use crate::record::MISSING_CLASS;
 
 /// What records have in common that are counted together, group first.
@@ -40,7 +40,7 @@ struct Enough {
 }
 
 impl Joint {
-    pub(super) fn of(judged: &Judged<'_>) -> Self {
+    pub(super) fn of(judged: &Evidence<'_>) -> Self {
         let (groups, labels) = (judged.names.groups.len(), judged.names.labels.len());
         let mut counted: BTreeMap<Kind, u64> = BTreeMap::new();
         for row in 0..judged.len() {

@@ -1,7 +1,7 @@
 //! Fairness gaps of hard decisions.
 //!
 //! Each is a largest distance between groups, so 0 is perfectly fair and 1 the worst. Groups
-//! without the records a rate needs, or with too few ([`Judged::with_least`](super::Judged)), take no
+//! without the records a rate needs, or with too few ([`Evidence::with_least`](super::Evidence)), take no
 //! part; with fewer than two groups left a gap is absent.
 
 use super::confusion::Confusion;

@@ -1,6 +1,6 @@
 //! What a model does to whom: error, fairness gaps, chi-square and AUC, overall and per group.
 //!
-//! Everything here is computed from [`Judged`] records: true labels, groups and the model's
+//! Everything here is computed from [`Evidence`] records: true labels, groups and the model's
 //! probabilities. The decision for a record is its most probable label, ties to the lower one.
 //! Nothing is trained, drawn or read here except the resamples of [`Report::with_intervals`],
 //! which come from a seed.
@@ -15,13 +15,13 @@ mod auc;
 mod bootstrap;
 mod chi_square;
 mod confusion;
+mod evidence;
 mod gaps;
-mod judged;
 mod report;
 
 pub use auc::{Auc, auc};
 pub use bootstrap::{Bootstrap, Interval};
-pub use judged::{Judged, MetricsError, Names, decide};
+pub use evidence::{Evidence, MetricsError, Names, decide};
 pub use report::{GroupIntervals, GroupReport, Intervals, LabelRates, LeftOut, Report};
 
 #[cfg(test)]

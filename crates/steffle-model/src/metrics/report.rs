@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::bootstrap::interval;
 use super::confusion::{Confusion, Joint};
-use super::{Auc, Bootstrap, Interval, Judged, auc, chi_square, gaps};
+use super::{Auc, Bootstrap, Evidence, Interval, auc, chi_square, gaps};
 use crate::fairness::Notion;
 use crate::record::MISSING_CLASS;
 
@@ -140,11 +140,11 @@ pub struct GroupIntervals {
 
 impl Report {
     /// Judges the records; chi-square is taken for `notion`.
-    pub fn new(judged: &Judged<'_>, notion: Notion) -> Self {
+    pub fn new(judged: &Evidence<'_>, notion: Notion) -> Self {
         Self::with_areas(judged, notion, &Joint::of(judged), &Areas::of(judged))
     }
 
-    fn with_areas(judged: &Judged<'_>, notion: Notion, joint: &Joint, areas: &Areas) -> Self {
+    fn with_areas(judged: &Evidence<'_>, notion: Notion, joint: &Joint, areas: &Areas) -> Self {
         let confusion = joint.confusion();
         let favourable = usize::from(judged.names.favourable);
         let error = confusion.error().unwrap_or_default();
@@ -171,7 +171,7 @@ impl Report {
     }
 
     /// [`Report::new`] with 95 % intervals.
-    pub fn with_intervals(judged: &Judged<'_>, notion: Notion, bootstrap: Bootstrap) -> Self {
+    pub fn with_intervals(judged: &Evidence<'_>, notion: Notion, bootstrap: Bootstrap) -> Self {
         let (joint, areas) = (Joint::of(judged), Areas::of(judged));
         let mut report = Self::with_areas(judged, notion, &joint, &areas);
         let favourable = usize::from(judged.names.favourable);
@@ -205,7 +205,7 @@ impl Report {
 }
 
 fn group_report(
-    judged: &Judged<'_>,
+    judged: &Evidence<'_>,
     confusion: &Confusion,
     group: usize,
     auc: Option<f64>,
@@ -230,7 +230,7 @@ fn group_report(
     }
 }
 
-fn left_out(judged: &Judged<'_>, confusion: &Confusion) -> Vec<LeftOut> {
+fn left_out(judged: &Evidence<'_>, confusion: &Confusion) -> Vec<LeftOut> {
     let mut found = Vec::new();
     for (group, name) in judged.names.groups.iter().enumerate() {
         let records = confusion.records(group);
@@ -257,7 +257,7 @@ struct Areas {
 }
 
 impl Areas {
-    fn of(judged: &Judged<'_>) -> Self {
+    fn of(judged: &Evidence<'_>) -> Self {
         let mut by_group = vec![Vec::new(); judged.names.groups.len()];
         for (row, &group) in judged.groups.iter().enumerate() {
             if let Some(rows) = by_group.get_mut(usize::from(group)) {
@@ -270,7 +270,7 @@ impl Areas {
     }
 }
 
-fn area(judged: &Judged<'_>, rows: &[usize]) -> Option<Auc> {
+fn area(judged: &Evidence<'_>, rows: &[usize]) -> Option<Auc> {
     let against_rest = |label: usize| {
         let truth = |row: usize| usize::from(judged.labels[row]) == label;
         auc(rows.iter().map(|&row| (judged.probability(row, label), truth(row))))

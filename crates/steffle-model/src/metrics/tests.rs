@@ -22,7 +22,7 @@ fn report(k: usize, l: usize, rows: &[(u16, u16, u16)]) -> Report {
     let (groups, labels, decisions) = columns(rows);
     let probabilities = deciding(&decisions, l);
     Report::new(
-        &Judged::new(&names, &labels, &groups, &probabilities).unwrap(),
+        &Evidence::new(&names, &labels, &groups, &probabilities).unwrap(),
         Notion::DemographicParity,
     )
 }
@@ -140,7 +140,7 @@ fn chi_square_weighs_the_cells_of_the_notion() {
     let (groups, labels, decisions) = columns(&TWO_GROUPS);
     let probabilities = deciding(&decisions, 2);
     let strata: Vec<u16> = labels.clone();
-    let judged = Judged::new(&names, &labels, &groups, &probabilities).unwrap();
+    let judged = Evidence::new(&names, &labels, &groups, &probabilities).unwrap();
     let odds = Report::new(&judged, Notion::EqualizedOdds { labels: 2 });
     // Label 0: rows (1,1), (3,0): 1/8 + 1/2 + 9/12 - 1. Label 1: rows (0,2), (1,1).
     let of_label_0 = 1.0 / 8.0 + 1.0 / 2.0 + 9.0 / 12.0 - 1.0;
@@ -163,7 +163,7 @@ fn chi_square_weighs_the_cells_of_the_notion() {
 fn soft_chi_square_is_of_the_probabilities() {
     let names = names(2, 2);
     let probabilities = [0.5, 0.5, 0.1, 0.9];
-    let judged = Judged::new(&names, &[0, 1], &[0, 1], &probabilities).unwrap();
+    let judged = Evidence::new(&names, &[0, 1], &[0, 1], &probabilities).unwrap();
     let report = Report::new(&judged, Notion::DemographicParity);
     let expected = divergence(&[0.25, 0.25, 0.05, 0.45], 2);
     close(report.chi_square_soft, expected);
@@ -188,7 +188,7 @@ fn auc_is_of_the_favourable_label_or_the_mean_over_labels() {
     let mut two = names(2, 1);
     let probabilities = [0.9, 0.1, 0.3, 0.7, 0.6, 0.4];
     let area = |names: &Names| {
-        let judged = Judged::new(names, &[0, 1, 1], &[0, 0, 0], &probabilities).unwrap();
+        let judged = Evidence::new(names, &[0, 1, 1], &[0, 0, 0], &probabilities).unwrap();
         Report::new(&judged, Notion::DemographicParity).auc
     };
     close(area(&two), 1.0);
@@ -198,7 +198,7 @@ fn auc_is_of_the_favourable_label_or_the_mean_over_labels() {
     // Label 2 never occurs, so the mean is over labels 0 (1/2) and 1 (1).
     let three = names(3, 1);
     let probabilities = [0.3, 0.1, 0.6, 0.3, 0.5, 0.2];
-    let judged = Judged::new(&three, &[0, 1], &[0, 0], &probabilities).unwrap();
+    let judged = Evidence::new(&three, &[0, 1], &[0, 0], &probabilities).unwrap();
     close(Report::new(&judged, Notion::DemographicParity).auc, 0.75);
 }
 
@@ -206,7 +206,7 @@ fn auc_is_of_the_favourable_label_or_the_mean_over_labels() {
 fn bad_input_is_named() {
     let two = names(2, 2);
     let judge = |labels: &[u16], groups: &[u16], probabilities: &[f64]| {
-        Judged::new(&two, labels, groups, probabilities).map(|_| ()).unwrap_err()
+        Evidence::new(&two, labels, groups, probabilities).map(|_| ()).unwrap_err()
     };
     assert_eq!(judge(&[], &[], &[]), MetricsError::Empty);
     let length = judge(&[0], &[0, 1], &[0.5, 0.5]);
@@ -233,7 +233,7 @@ fn bootstrap_has_the_width_of_the_exact_law() {
     let names = names(2, 2);
     let (groups, labels, decisions) = columns(&rows);
     let probabilities = deciding(&decisions, 2);
-    let judged = Judged::new(&names, &labels, &groups, &probabilities).unwrap();
+    let judged = Evidence::new(&names, &labels, &groups, &probabilities).unwrap();
     let bootstrap = Bootstrap { resamples: 4000, seed: 7 };
     let report = Report::with_intervals(&judged, Notion::DemographicParity, bootstrap);
     let [low, high] = report.intervals.as_ref().unwrap().error.unwrap();

@@ -6,4 +6,4 @@ mod outputs;
 
 pub use candidates::{Candidates, Who};
 pub use objective::{NO_CELL, Objective, ScoreBounds, ScoreTable};
-pub use outputs::SteffleObjective;
+pub use outputs::OutputScores;

@@ -6,7 +6,7 @@ use crate::model::{Classifier, Pass, head};
 
 /// The silo's side: a record's scores are its model outputs, sharpened or not.
 #[derive(Debug, Clone, Copy)]
-pub struct SteffleObjective {
+pub struct OutputScores {
     /// The fairness notion.
     pub notion: Notion,
     /// Sensitive classes, k.
@@ -18,7 +18,7 @@ pub struct SteffleObjective {
     pub sharpness: f64,
 }
 
-impl Objective for SteffleObjective {
+impl Objective for OutputScores {
     fn classes(&self) -> usize {
         self.classes
     }

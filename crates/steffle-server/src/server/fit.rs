@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use steffle_wire::{FitQuestion, FitSums, MOST_FACTORED, Metric};
 
 use super::Minimum;
-use crate::steffle::RIDGE;
+use crate::game::RIDGE;
 
 /// Most trips of a fit with images, and of one without.
 const TRIPS: (u32, u32) = (34, 150);

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use steffle_wire::Transport;
 
 use crate::federation::{Federation, FederationError};
+use crate::game::RIDGE;
 use crate::server::{Minimum, Tolerance, fit, minimise};
-use crate::steffle::RIDGE;
 
 /// The unconstrained model and how well it was solved.
 pub type ErmOutcome = Minimum;

@@ -8,9 +8,9 @@ use steffle_wire::{FitQuestion, ImputedQuestion, ImputedSums, MOST_FACTORED, Tra
 use super::penalty::{Penalised, Penalty, Term};
 use super::{FitRule, TrainError};
 use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
+use crate::game::OutputScores;
 use crate::server::fit::{Aim, Descent, Imaged, Point, Slope, Stop, means, metric};
 use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
-use crate::steffle::SteffleObjective;
 
 /// From one lambda to the next on the way to a large one.
 const RUNG: f64 = 4.0;
@@ -156,7 +156,7 @@ impl<'a, T: Transport> FairPath<'a, T> {
     /// a class the record is not in: 0 where memberships are exact.
     pub fn new(
         federation: &'a mut Federation<T>,
-        objective: SteffleObjective,
+        objective: OutputScores,
         public: &Minimum,
         variance: f64,
         tolerance: Tolerance,

@@ -4,17 +4,17 @@ mod erm;
 mod fair;
 mod one_shot;
 mod penalty;
-mod plan;
 mod protect;
 mod run;
+mod schedule;
 mod settings;
 
 pub use erm::{ErmOutcome, FitRule, erm};
 pub use fair::{Fair, FairPath};
 pub use one_shot::{MOST_MODELS, OneShotTerms, Targeted, target_gap};
-pub use plan::{Plan, PlanError};
 pub use protect::Protected;
 pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, run, train};
+pub use schedule::{Schedule, ScheduleError};
 pub use settings::{Exact, Length, Mode, Paper, Settings, StepRule};
 
 #[cfg(test)]

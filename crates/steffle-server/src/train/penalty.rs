@@ -10,12 +10,12 @@
 
 use steffle_model::fairness::{ClassWeights, closed_form, divergence};
 
-use crate::steffle::SteffleObjective;
+use crate::game::OutputScores;
 
 /// What the penalty is made of beside the tables.
 #[derive(Debug, Clone)]
 pub(super) struct Penalty {
-    pub(super) objective: SteffleObjective,
+    pub(super) objective: OutputScores,
     /// Of a membership in a class the record is not in: 0 where memberships are exact.
     pub(super) variance: f64,
     /// Records of every cell.
@@ -58,7 +58,7 @@ impl Penalty {
     }
 
     fn add(&self, table: &[f64], count: f64, inside: f64, total: &mut Penalised) {
-        let SteffleObjective { classes, labels, .. } = self.objective;
+        let OutputScores { classes, labels, .. } = self.objective;
         let columns: Vec<f64> =
             (0..labels).map(|u| table.iter().skip(u).step_by(labels).sum()).collect();
         // The scores of a record sum to 1, so the rows sum to the class counts.
@@ -89,7 +89,7 @@ impl Penalty {
         weights: &ClassWeights,
         total: &mut Penalised,
     ) {
-        let SteffleObjective { classes, labels, .. } = self.objective;
+        let OutputScores { classes, labels, .. } = self.objective;
         let (first, width) = (total.gradient.len(), labels.saturating_sub(1));
         if count == 0.0 {
             return;

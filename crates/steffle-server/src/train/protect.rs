@@ -8,7 +8,7 @@ use steffle_privacy::{
 use steffle_wire::RowCap;
 use steffle_wire::{Batch, Opening, Share, Terms};
 
-use super::{Mode, Plan};
+use super::{Mode, Schedule};
 
 /// The protection of a plan: what is promised and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ fn by_record(epsilon: Epsilon) -> f64 {
     1.0 + (MOST - 1.0) * (3.0 / epsilon.value()).min(1.0)
 }
 
-impl Plan {
+impl Schedule {
     /// The protection that the plan's mode asks for, for k classes, this mean number of records per
     /// silo and a model of so many layers; `None` where the mode makes no claim that holds. Refuses what no noise reaches.
     ///
@@ -49,7 +49,7 @@ impl Plan {
     ///
     /// # Proof
     /// `exact`: round 0 has no theta message and costs the table's part of a share; every other
-    /// round costs at most a share, and a record is in at most [`Plan::visits`] of them. The shares
+    /// round costs at most a share, and a record is in at most [`Schedule::visits`] of them. The shares
     /// sum to mu^2 and the ledger refuses more. `poisson`: all rounds, the census included, are
     /// the rounds of one calibrated plan. Both take the slack of integer noise off first.
     pub fn protected(

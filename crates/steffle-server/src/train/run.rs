@@ -8,10 +8,10 @@ use steffle_privacy::ledger::{Receipt, Statement};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
 
-use super::{Mode, Paper, Plan, Settings, StepRule};
+use super::{Mode, Paper, Schedule, Settings, StepRule};
 use crate::federation::{Federation, FederationError};
+use crate::game::{ChiSquareGame, Improved, OutputScores, class_weights};
 use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
-use crate::steffle::{Improved, SteffleObjective, SteffleProblem, class_weights};
 
 /// One round, as the server saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,8 +109,8 @@ impl From<&Minimum> for Start {
 /// Runs `plan` from `start` with the steps that its settings name. `observe` sees every round and
 /// may stop the run.
 pub fn train<T: Transport>(
-    plan: &Plan,
-    objective: SteffleObjective,
+    plan: &Schedule,
+    objective: OutputScores,
     federation: &mut Federation<T>,
     start: Start,
     observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
@@ -129,7 +129,7 @@ pub fn train<T: Transport>(
             let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
             Box::new(Improved::new(objective, lambda, &blocks, theta, curvature, census))
         } else {
-            let problem = SteffleProblem::new(objective, lambda, form, set);
+            let problem = ChiSquareGame::new(objective, lambda, form, set);
             Box::new(DescentAscent::new(problem, theta, rates, plan.rounds(), census))
         }
     };
@@ -144,8 +144,8 @@ pub fn train<T: Transport>(
 /// Runs `plan` from `start` with the steps that `make` makes of the start and the census there:
 /// what goes over the wire, and what it costs, is the protocol's, whatever the steps are.
 pub fn run<T: Transport>(
-    plan: &Plan,
-    objective: SteffleObjective,
+    plan: &Schedule,
+    objective: OutputScores,
     federation: &mut Federation<T>,
     start: Vec<f64>,
     make: impl FnOnce(Vec<f64>, &Aggregate) -> Box<dyn Steps>,
@@ -172,7 +172,7 @@ pub fn run<T: Transport>(
         0,
         &Question {
             theta: start.clone(),
-            cells: SteffleProblem::census(objective),
+            cells: ChiSquareGame::census(objective),
             form: Form::Centred,
             batch: Batch::All,
             loss: false,

@@ -5,7 +5,7 @@ use steffle_wire::RowCap;
 
 use crate::server::{Output, Rates};
 
-/// Settings of a run, unchecked; [`Settings::check`] makes a [`Plan`](super::Plan) of them.
+/// Settings of a run, unchecked; [`Settings::check`] makes a [`Schedule`](super::Schedule) of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// lambda, the weight of fairness.

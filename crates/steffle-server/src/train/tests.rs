@@ -13,8 +13,8 @@ use steffle_wire::{RunId, SchemaHash};
 
 use super::*;
 use crate::federation::{Agreement, Federation};
+use crate::game::{OutputScores, RIDGE};
 use crate::server::{Output, Rates, Tolerance};
-use crate::steffle::{RIDGE, SteffleObjective};
 
 mod exact;
 mod fair;
@@ -70,8 +70,8 @@ impl Population {
         Attributes::new(ids, Sensitive::new(classes), self.k).unwrap()
     }
 
-    fn objective(&self, notion: Notion) -> SteffleObjective {
-        SteffleObjective { notion, classes: self.k, labels: self.l, sharpness: 1.0 }
+    fn objective(&self, notion: Notion) -> OutputScores {
+        OutputScores { notion, classes: self.k, labels: self.l, sharpness: 1.0 }
     }
 
     fn agreement(&self, kind: &ModelKind, notion: Notion) -> Agreement {
@@ -134,7 +134,7 @@ fn paper(epsilon: f64) -> Mode {
 
 fn run(
     federation: &mut Federation<InProcess>,
-    objective: SteffleObjective,
+    objective: OutputScores,
     settings: &Settings,
 ) -> Outcome {
     let plan = settings.clone().check(federation.sizes()).unwrap();
@@ -251,8 +251,8 @@ fn objective_value(
 
 #[test]
 fn one_step_descends_and_ascends_the_objective() {
+    use crate::game::ChiSquareGame;
     use crate::server::Problem;
-    use crate::steffle::SteffleProblem;
     use steffle_model::fairness::DualSet;
     use steffle_wire::{Batch, Form, Question};
 
@@ -271,7 +271,7 @@ fn one_step_descends_and_ascends_the_objective() {
     // A limit that no record reaches: then the clipped form is the same gradient in one message.
     for form in [Form::Centred, Form::Clipped { limit: 1e9 }] {
         let mut problem =
-            SteffleProblem::new(objective, lambda, form, DualSet::Ball { diameter: 1e9 });
+            ChiSquareGame::new(objective, lambda, form, DualSet::Ball { diameter: 1e9 });
         let ask = |cells, form| Question {
             theta: theta.clone(),
             cells,
@@ -279,7 +279,7 @@ fn one_step_descends_and_ascends_the_objective() {
             batch: Batch::All,
             loss: false,
         };
-        let census = ask(SteffleProblem::census(objective), Form::Centred);
+        let census = ask(ChiSquareGame::census(objective), Form::Centred);
         federation.open_plainly().unwrap();
         problem.begin(&federation.round(0, &census).unwrap());
         let dual: Vec<f64> = (0..27).map(|_| draw()).collect();

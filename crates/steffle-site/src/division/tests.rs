@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::{Accounts, Claim, Offer};
 use steffle_wire::{Batch, CellQuestion, Form, Handover, Question};
 
@@ -21,7 +21,7 @@ const LABELS: [u16; 5] = [0, 1, 1, 0, 1];
 fn records(notion: Notion) -> RecordsDivision {
     let rows = Rows::new(LAYOUT, 5, VALUES.concat(), vec![]).unwrap();
     let records = Records::new((10..15).collect(), rows, LABELS.to_vec(), None, 2).unwrap();
-    let objective = Arc::new(SteffleObjective { notion, classes: 2, labels: 2, sharpness: 1.0 });
+    let objective = Arc::new(OutputScores { notion, classes: 2, labels: 2, sharpness: 1.0 });
     let model = Arc::from(ModelKind::Logistic.build(LAYOUT, 2).unwrap());
     RecordsDivision::new(records, objective, model, 1, 1).unwrap()
 }

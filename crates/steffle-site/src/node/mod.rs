@@ -20,7 +20,7 @@ pub use refusal::RARE_COLUMN;
 
 use std::sync::Arc;
 
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::Ledger;
 use steffle_wire::{
     Answer, Describe, Envelope, Join, Kind, NodeId, Part, Reader, Refused, RunId, SchemaHash,
@@ -36,12 +36,8 @@ pub type BuildScores = fn(&Scores) -> Option<Arc<dyn Objective>>;
 /// SteFFLe's own scores, the model's outputs.
 pub fn outputs(scores: &Scores) -> Option<Arc<dyn Objective>> {
     let Scores { name, notion, classes, labels, sharpness } = scores;
-    let own = SteffleObjective {
-        notion: *notion,
-        classes: *classes,
-        labels: *labels,
-        sharpness: *sharpness,
-    };
+    let own =
+        OutputScores { notion: *notion, classes: *classes, labels: *labels, sharpness: *sharpness };
     (name == Scores::OUTPUTS).then(|| Arc::new(own) as Arc<dyn Objective>)
 }
 

@@ -161,7 +161,13 @@ impl TrainReport {
 
     /// As a person reads it: the result, what to look at, privacy in brief, and where everything is.
     pub(crate) fn text(&self, explain: bool, output: Output) -> String {
-        let mut text = self.overall_text();
+        let mut text = String::new();
+        // A promise that does not hold comes before anything else.
+        if self.privacy.is_broken() {
+            text += &self.privacy_text(explain, output);
+            text += "\n";
+        }
+        text += &self.overall_text();
         text += "\n";
         if !self.privacy.is_private() {
             text += &self.groups_text();
@@ -174,7 +180,9 @@ impl TrainReport {
         text += "\n";
         text += &self.settings_text();
         text += "\n";
-        text += &self.privacy_text(explain, output);
+        if !self.privacy.is_broken() {
+            text += &self.privacy_text(explain, output);
+        }
         if let Some(ledger) = &self.ledger {
             text += &wrap(&ledger.text(output));
         }

@@ -6,9 +6,9 @@ use steffle_wire::{FitQuestion, FitSums, LENGTHS, Metric};
 
 use super::guess::Guess;
 use super::{Imaged, means};
+use crate::game::RIDGE;
 use crate::server::InverseHessian;
 use crate::server::curvature::dot;
-use crate::steffle::RIDGE;
 
 /// A step is taken when the value falls by this part of what its slope promises.
 const ARMIJO: f64 = 1e-4;

@@ -4,8 +4,8 @@ use steffle_site::division::attributes::{ClassRelease, RandomisedResponse};
 use steffle_wire::{Batch, Form, ImputedQuestion, Question};
 
 use super::*;
+use crate::game::ChiSquareGame;
 use crate::server::Minimum;
-use crate::steffle::SteffleProblem;
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
 
@@ -27,7 +27,7 @@ fn public(federation: &mut Federation<InProcess>) -> Minimum {
 
 fn solve(
     federation: &mut Federation<InProcess>,
-    objective: SteffleObjective,
+    objective: OutputScores,
     release: ClassRelease,
     lambdas: &[f64],
 ) -> Vec<Fair> {
@@ -56,7 +56,7 @@ fn gradients_are_those_of_the_value() {
         let mut people = Population::new(90, k, l);
         people.classes[4] = MISSING_CLASS;
         let ids: Vec<usize> = (0..90).collect();
-        let objective = SteffleObjective { sharpness, ..people.objective(notion) };
+        let objective = OutputScores { sharpness, ..people.objective(notion) };
         let agreement = Agreement { scores: objective.into(), ..people.agreement(&kind, notion) };
         let silos =
             [&ids[..30], &ids[30..]].map(|own| (people.records(own), people.attributes(own)));
@@ -104,7 +104,7 @@ fn revealed_classes_give_the_tables_and_the_divergence_of_the_real_ones() {
     let theta: Vec<f64> = (0..8).map(|i| 0.3 - 0.1 * f64::from(i)).collect();
     let question = ImputedQuestion { theta: theta.clone() };
     let imputed = federation.ask_imputed(&question).unwrap();
-    let (cells, form) = (SteffleProblem::census(objective), Form::Centred);
+    let (cells, form) = (ChiSquareGame::census(objective), Form::Centred);
     let question = Question { theta: theta.clone(), cells, form, batch: Batch::All, loss: true };
     federation.open_plainly().unwrap();
     let real = federation.round(0, &question).unwrap();
@@ -288,7 +288,7 @@ fn a_sharp_surrogate_is_close_to_the_decisions() {
     let people = Population::new(300, 2, 2);
     let ids: Vec<usize> = (0..300).collect();
     let notion = Notion::DemographicParity;
-    let objective = SteffleObjective { sharpness: 1e4, ..people.objective(notion) };
+    let objective = OutputScores { sharpness: 1e4, ..people.objective(notion) };
     let agreement =
         Agreement { scores: objective.into(), ..people.agreement(&ModelKind::Logistic, notion) };
     let silo = vec![(people.records(&ids), people.attributes(&ids))];

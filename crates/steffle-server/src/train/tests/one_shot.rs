@@ -29,7 +29,7 @@ fn terms(epsilon: f64) -> OneShotTerms {
 /// Theta at lambda 2 after a release without noise.
 fn noiseless(
     federation: &mut Federation<InProcess>,
-    objective: SteffleObjective,
+    objective: OutputScores,
     pooling: Pooling,
 ) -> Vec<f64> {
     let release = federation.release_once(pooling, None).unwrap();
@@ -201,14 +201,14 @@ impl Generated {
         Self { records, classes, layout, k }
     }
 
-    pub(super) fn federation(&self) -> (Federation<InProcess>, SteffleObjective) {
+    pub(super) fn federation(&self) -> (Federation<InProcess>, OutputScores) {
         self.federation_of(9)
     }
 
     /// With noise of this seed.
-    fn federation_of(&self, seed: u64) -> (Federation<InProcess>, SteffleObjective) {
+    fn federation_of(&self, seed: u64) -> (Federation<InProcess>, OutputScores) {
         let notion = Notion::DemographicParity;
-        let objective = SteffleObjective { notion, classes: self.k, labels: 2, sharpness: 1.0 };
+        let objective = OutputScores { notion, classes: self.k, labels: 2, sharpness: 1.0 };
         let agreement = Agreement {
             run: RunId([1; 16]),
             schema: SchemaHash([2; 32]),

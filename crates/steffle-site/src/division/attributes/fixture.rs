@@ -7,7 +7,7 @@ use steffle_model::fairness::Notion;
 use steffle_model::linear::Whitening;
 use steffle_model::model::ModelKind;
 use steffle_model::randomness::{Purpose, stream};
-use steffle_model::scores::SteffleObjective;
+use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::{Accounts, CheckedOffer, Claim, Cost, Offer};
 use steffle_privacy::{Event, Neighbours, NoiseMultiplier, Poisson, Sampling};
 use steffle_wire::{Batch, CellQuestion, Form, PrivateSums, Question};
@@ -120,7 +120,7 @@ impl Case {
 
     pub(super) fn of_rows(&self, rows: Rows) -> RecordsDivision {
         let Self { notion, classes, labels, records: n, .. } = *self;
-        let objective = Arc::new(SteffleObjective { notion, classes, labels, sharpness: 1.0 });
+        let objective = Arc::new(OutputScores { notion, classes, labels, sharpness: 1.0 });
         let kind: ModelKind = self.model.parse().unwrap();
         let model = Arc::from(kind.build(LAYOUT, labels).unwrap());
         let own: Vec<u16> = (0..n).map(|i| (i % labels) as u16).collect();

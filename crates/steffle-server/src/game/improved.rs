@@ -12,7 +12,7 @@ use steffle_model::fairness::{ClassWeights, closed_form};
 use steffle_model::model::Block;
 use steffle_wire::{Batch, CellQuestion, Form, Question};
 
-use super::SteffleObjective;
+use super::OutputScores;
 use super::shrinkage::Shrinkage;
 use crate::server::{Aggregate, AggregateCell, InverseHessian, Steps};
 
@@ -36,7 +36,7 @@ const LEAST_GAIN: (f64, f64) = (0.02, 0.2);
 /// It takes curvature from public gradients and lets steps shrink where noise is all there is.
 #[derive(Debug, Clone)]
 pub struct Improved {
-    objective: SteffleObjective,
+    objective: OutputScores,
     lambda: f64,
     ridge: f64,
     theta: Vec<f64>,
@@ -87,7 +87,7 @@ impl Improved {
     /// Starts at `theta`, the public optimum, with the curvature that its solution has shown; the
     /// census is round 0's answer.
     pub fn new(
-        objective: SteffleObjective,
+        objective: OutputScores,
         lambda: f64,
         blocks: &[Block],
         theta: Vec<f64>,

@@ -52,7 +52,7 @@ pub enum MetricsError {
 
 /// Records ready to be judged: columns of one length, every code named, probabilities in range.
 #[derive(Debug, Clone)]
-pub struct Judged<'a> {
+pub struct Evidence<'a> {
     pub(super) names: &'a Names,
     pub(super) labels: &'a [u16],
     pub(super) groups: &'a [u16],
@@ -62,7 +62,7 @@ pub struct Judged<'a> {
     pub(super) least: u64,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> Evidence<'a> {
     /// Takes labels, groups and row-major probabilities; refuses unequal lengths and codes or
     /// probabilities out of range.
     pub fn new(

@@ -7,7 +7,7 @@ use super::{Length, Mode, Paper, Settings, StepRule};
 /// Why settings were refused.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
-pub enum PlanError {
+pub enum ScheduleError {
     /// lambda is negative or not a number.
     #[error("lambda is {0}; allowed are finite numbers from 0 up")]
     Lambda(f64),
@@ -39,7 +39,7 @@ pub enum PlanError {
 
 /// A run that can start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct Schedule {
     settings: Settings,
     rounds: u32,
     batch: Batch,
@@ -47,9 +47,9 @@ pub struct Plan {
 
 impl Settings {
     /// Checks the settings for silos of these sizes; refuses what no run could do.
-    pub fn check(self, sizes: &[usize]) -> Result<Plan, PlanError> {
+    pub fn check(self, sizes: &[usize]) -> Result<Schedule, ScheduleError> {
         if !(self.lambda.is_finite() && self.lambda >= 0.0) {
-            return Err(PlanError::Lambda(self.lambda));
+            return Err(ScheduleError::Lambda(self.lambda));
         }
         let mut positive = vec![
             ("the theta step size", self.rates.theta),
@@ -62,16 +62,16 @@ impl Settings {
         }
         let wrong = |&&(_, value): &&(&str, f64)| !(value.is_finite() && value > 0.0);
         if let Some(&(what, value)) = positive.iter().find(wrong) {
-            return Err(PlanError::NotPositive { what, value });
+            return Err(ScheduleError::NotPositive { what, value });
         }
         let batch = match self.batch {
-            None if matches!(self.mode, Mode::Poisson(_)) => return Err(PlanError::NoBatch),
+            None if matches!(self.mode, Mode::Poisson(_)) => return Err(ScheduleError::NoBatch),
             None => Batch::All,
             Some(batch) => {
                 let smallest = sizes.iter().enumerate().min_by_key(|(_, size)| **size);
                 let (silo, &records) = smallest.unwrap_or((0, &0));
                 if batch == 0 || batch as usize > records {
-                    return Err(PlanError::Batch { batch, silo, records });
+                    return Err(ScheduleError::Batch { batch, silo, records });
                 }
                 let largest = sizes.iter().copied().max().unwrap_or(0);
                 match self.mode {
@@ -94,14 +94,14 @@ impl Settings {
         };
         match u32::try_from(rounds) {
             Ok(count) if count > 0 && count < u32::MAX => {
-                Ok(Plan { settings: self, rounds: count, batch })
+                Ok(Schedule { settings: self, rounds: count, batch })
             }
-            _ => Err(PlanError::Rounds(rounds)),
+            _ => Err(ScheduleError::Rounds(rounds)),
         }
     }
 }
 
-impl Plan {
+impl Schedule {
     /// The settings, checked.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -5,7 +5,7 @@ mod shrinkage;
 
 pub use improved::Improved;
 pub use steffle_model::model::head::RIDGE;
-pub use steffle_model::scores::SteffleObjective;
+pub use steffle_model::scores::OutputScores;
 
 use steffle_model::fairness::{ClassWeights, Dual, DualSet, divergence};
 use steffle_wire::{CellQuestion, Form};
@@ -14,7 +14,7 @@ use crate::server::{Aggregate, Problem};
 
 /// The server's side.
 #[derive(Debug, Clone)]
-pub struct SteffleProblem {
+pub struct ChiSquareGame {
     lambda: f64,
     labels: usize,
     form: Form,
@@ -25,10 +25,10 @@ pub struct SteffleProblem {
     counts: Vec<f64>,
 }
 
-impl SteffleProblem {
+impl ChiSquareGame {
     /// `W_0 = 0`; class weights come with the census.
-    pub fn new(objective: SteffleObjective, lambda: f64, form: Form, set: DualSet) -> Self {
-        let SteffleObjective { notion, classes, labels, .. } = objective;
+    pub fn new(objective: OutputScores, lambda: f64, form: Form, set: DualSet) -> Self {
+        let OutputScores { notion, classes, labels, .. } = objective;
         let cells = notion.cells();
         Self {
             lambda,
@@ -42,8 +42,8 @@ impl SteffleProblem {
     }
 
     /// The question of round 0: all combinations 0, so only the tables are answered.
-    pub fn census(objective: SteffleObjective) -> Vec<CellQuestion> {
-        let SteffleObjective { notion, classes, labels, .. } = objective;
+    pub fn census(objective: OutputScores) -> Vec<CellQuestion> {
+        let OutputScores { notion, classes, labels, .. } = objective;
         let zero = CellQuestion {
             combinations: vec![0.0; classes * labels],
             quadratic: vec![0.0; labels],
@@ -74,7 +74,7 @@ pub(crate) fn class_weights(census: &Aggregate, labels: usize) -> Vec<ClassWeigh
     census.cells.iter().map(weights).collect()
 }
 
-impl Problem for SteffleProblem {
+impl Problem for ChiSquareGame {
     fn begin(&mut self, census: &Aggregate) {
         self.weights = class_weights(census, self.labels);
         self.counts = census.cells.iter().map(|cell| cell.count).collect();
