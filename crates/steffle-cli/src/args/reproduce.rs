@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 /// Run the paper's experiments again and report them beside the methods of today
 ///
-/// Every experiment is a grid of runs (files under `experiments/` in the sources) on the embedded
+/// Every experiment is a grid of runs (files under `crates/steffle-cli/experiments/` in the sources) on the embedded
 /// data; every method has the same splits, silos and seeds, and every curve the epsilon that our
 /// accountants give it. Killed and started again, it goes on where it was. The output directory
 /// gets the runs (results.jsonl, results.parquet), what was made of them (study.json), a picture

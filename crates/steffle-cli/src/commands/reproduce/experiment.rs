@@ -9,12 +9,12 @@ use crate::failure::Failure;
 
 /// The experiments, as they stand in the sources.
 const FILES: [(What, &str, &str); 6] = [
-    (What::Figure1, "figure-1", include_str!("../../../../../experiments/figure-1.toml")),
-    (What::Figure2, "figure-2", include_str!("../../../../../experiments/figure-2.toml")),
-    (What::Figure3, "figure-3", include_str!("../../../../../experiments/figure-3.toml")),
-    (What::Figure4, "figure-4", include_str!("../../../../../experiments/figure-4.toml")),
-    (What::Figure5, "figure-5", include_str!("../../../../../experiments/figure-5.toml")),
-    (What::Frontier, "frontier", include_str!("../../../../../experiments/frontier.toml")),
+    (What::Figure1, "figure-1", include_str!("../../../experiments/figure-1.toml")),
+    (What::Figure2, "figure-2", include_str!("../../../experiments/figure-2.toml")),
+    (What::Figure3, "figure-3", include_str!("../../../experiments/figure-3.toml")),
+    (What::Figure4, "figure-4", include_str!("../../../experiments/figure-4.toml")),
+    (What::Figure5, "figure-5", include_str!("../../../experiments/figure-5.toml")),
+    (What::Frontier, "frontier", include_str!("../../../experiments/frontier.toml")),
 ];
 
 /// An experiment, as its file says it.
