@@ -173,9 +173,29 @@ fn questions(data: &Dataset, meaning: &Meaning) -> Vec<String> {
             data.table().rows()
         ));
     }
+    questions.extend(nobody(recipe, meaning));
     questions.extend_from_slice(data.reveals_label());
     questions.extend_from_slice(data.reveals_sensitive());
     questions
+}
+
+/// Declared groups, and groups with some label, that nobody here belongs to: for the eyes of the one
+/// who keeps the table. A private run neither says so nor answers otherwise.
+fn nobody(recipe: &Recipe, meaning: &Meaning) -> Vec<String> {
+    let rows = |class: &String| meaning.groups.iter().find(|group| group.name == *class);
+    let sentence = |class: &String| match rows(class) {
+        None => Some(format!("nobody here is in group `{class}`; a run goes on all the same")),
+        Some(group) if group.favourable_rate == 0.0 || group.favourable_rate == 1.0 => {
+            let all = if group.favourable_rate == 0.0 { "nobody" } else { "everybody" };
+            Some(format!(
+                "{all} in group `{class}` has label `{}`; within labels there is nothing to compare \
+                 it by",
+                meaning.favourable
+            ))
+        }
+        Some(_) => None,
+    };
+    recipe.classes.iter().filter_map(sentence).collect()
 }
 
 /// Columns of a few whole numbers, which may be codes: asked about, never guessed.

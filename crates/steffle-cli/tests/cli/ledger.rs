@@ -174,6 +174,29 @@ fn what_nobody_remembers_is_said_before() {
     );
 }
 
+/// A group that nobody is in: the keeper of the table is told by `describe`; a private run says nothing
+/// of it, and is as long as any other.
+#[test]
+fn a_group_without_anybody_is_told_locally_only() {
+    let place = place("ledger-nobody", 500);
+    init(&place, "3");
+    let declared = ["--label", "label", "--sensitive", "group", "--favourable", "high"];
+    let classes = ["--classes", "a,b,Atlantis"];
+    let described =
+        place.run(&[&["data", "describe", "people.csv"], &declared[..], &classes[..]].concat());
+    assert!(
+        described.stdout.contains("nobody here is in group `Atlantis`"),
+        "{}",
+        described.stdout
+    );
+    let other: Vec<&str> =
+        TRAIN.iter().map(|word| if *word == "a,b" { "a,b,Atlantis" } else { *word }).collect();
+    let run = place.run(&[&other[..], &["--epsilon", "1", "--out", "run"]].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(!said.contains("nobody here") && !said.contains("Atlantis"), "{said}");
+}
+
 /// Values of s that stand out, in rows that are trained on and rows that are held out: they are in
 /// nothing that a private run writes or says, whatever it is asked to say, and in no error.
 #[test]
