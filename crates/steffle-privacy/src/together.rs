@@ -1,18 +1,19 @@
 //! What several runs about the same people cost together.
 //!
 //! # Claim
-//! Runs that promise (epsilon_i, delta_i), each chosen after the results of those before it, are
-//! together (epsilon, delta)-private for a person who was in all of them.
+//! Runs whose promises (epsilon_i, delta_i) and kinds were settled before the first result are together
+//! (epsilon, delta)-private for a person who was in all of them, whatever later runs ask.
 //!
 //! # Proof
 //! 1. *Gaussian runs* keep to a filter of mu_i, where mu_i is the budget of (epsilon_i, delta_i)
-//!    ([`discrete::budget`]). Filters compose: mu^2 = sum mu_i^2, also when every run is chosen after
-//!    seeing the others, and [`discrete::epsilon`] reads the whole at one delta.
+//!    ([`discrete::budget`]). Filters compose: mu^2 = sum mu_i^2, also when the questions of a run are
+//!    chosen after seeing the others, and [`discrete::epsilon`] reads the whole at one delta.
 //! 2. *All others* are added by their epsilons and deltas: basic composition.
 //! 3. The two groups are two interactive mechanisms; basic composition adds them too.
 //!
-//! The sets are fixed by what the runs are, before the first result: nobody may choose late to which
-//! of them a run belongs (`ledger/budget.rs` says what goes wrong otherwise). Every sum is rounded up.
+//! *Settled before* is needed: whoever decides after a result whether there is another run, and of which
+//! kind, needs a budget that was fixed first, and in pots (`ledger/budget.rs` says what goes wrong
+//! otherwise). Then what was spent is bookkeeping, and the claim is the budget. Every sum is rounded up.
 //!
 //! Tests: `tests::four_equal_runs_cost_twice_the_mu`, `tests::the_rest_is_added`.
 

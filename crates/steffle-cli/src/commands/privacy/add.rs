@@ -59,8 +59,7 @@ fn why(runs: &[Run], plain: f64, epsilon: f64) -> String {
                  noise): four equal runs cost twice the mu of one, not four times.";
     }
     if runs.iter().any(|run| !run.promise.gaussian) {
-        text += " Runs on secret batches and randomised answers are added by their epsilons and deltas, \
-                 which is never too little.";
+        text += " Runs on secret batches and randomised answers are added by their epsilons and deltas.";
     }
     if runs.iter().any(|run| run.simulated) {
         text += " Simulations protect nobody and spend nothing: they count as if their noise had been \
