@@ -1,9 +1,9 @@
 //! A curator: all records and the class of each in one place, as central methods have them.
 
+use steffle_attributes::ClassRelease;
 use steffle_model::model::Classifier;
 use steffle_model::record::Records;
 use steffle_server::federation::{Federation, FederationError};
-use steffle_site::division::attributes::ClassRelease;
 use steffle_site::division::records::Imputed;
 use steffle_site::node::{Embedded, Node};
 

@@ -35,6 +35,7 @@
 use std::ops::ControlFlow;
 
 use rand::Rng;
+use steffle_attributes::noise::{NoiseSource, SimulatedNoise};
 use steffle_model::model::{Classifier, Point};
 use steffle_model::randomness::{Purpose, stream};
 use steffle_model::record::Records;
@@ -42,7 +43,6 @@ use steffle_privacy::{
     Accountant, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Poisson, PrivacyError, Reading,
     Rounds, SampleRate, SampledRounds, Sampler, Sampling, calibrate,
 };
-use steffle_site::noise::{NoiseSource, SimulatedNoise};
 
 use super::federated::{Reply, average, check_settings, check_silos, each, trace};
 use super::gradients::LossGradients;

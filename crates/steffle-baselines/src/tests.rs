@@ -1,12 +1,13 @@
 //! Five people that the traces of the baselines are worked on.
 
+use steffle_attributes::noise::NoiseKind;
+use steffle_attributes::{Attributes, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
+use steffle_model::record::{Layout, Records, Rows};
 use steffle_model::scores::OutputScores;
 use steffle_server::federation::{Agreement, Federation};
 use steffle_site::node::InProcess;
-use steffle_site::noise::NoiseKind;
-use steffle_site::record::{Attributes, Layout, Records, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};
 
 pub(super) const OBJECTIVE: OutputScores =

@@ -9,21 +9,20 @@ use std::ops::ControlFlow;
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
+use steffle_attributes::ClassRelease;
+use steffle_attributes::noise::NoiseKind;
+use steffle_attributes::{Attributes, AttributesError, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::{ModelError, ModelKind};
 use steffle_model::randomness::{Purpose, stream};
+use steffle_model::record::{Layout, Records, RecordsError, Rows, RowsError};
 use steffle_model::scores::OutputScores;
 use steffle_server::federation::{Agreement, Federation, RunKind};
 use steffle_server::server::{Minimum, Output, Rates, Tolerance};
 use steffle_server::train::{
     FairPath, Length, Mode, Paper, ScheduleError, Settings, TrainError, train,
 };
-use steffle_site::division::attributes::ClassRelease;
 use steffle_site::node::InProcess;
-use steffle_site::noise::NoiseKind;
-use steffle_site::record::{
-    Attributes, AttributesError, Layout, Records, RecordsError, Rows, RowsError, Sensitive,
-};
 use steffle_wire::{RunId, SchemaHash};
 
 /// The fairness weight.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use steffle::division::attributes::{ClassRelease, RandomisedResponse};
+use steffle::attributes::{ClassRelease, RandomisedResponse};
 use steffle::federation::{Federation, Pooling};
 use steffle::node::InProcess;
 use steffle::noise::NoiseKind;

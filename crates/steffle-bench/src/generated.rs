@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use rand::Rng;
+use steffle::attributes::{Attributes, Sensitive};
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle::game::OutputScores;
@@ -13,7 +14,7 @@ use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
-use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
+use steffle::record::{Layout, Records, Rows};
 use steffle::server::Tolerance;
 use steffle::train::{
     Exact, FairPath, FitRule, Length, Mode, OneShotTerms, Settings, Start, StepRule, erm, train,

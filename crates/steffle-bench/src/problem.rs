@@ -1,5 +1,6 @@
 //! What both benchmarks train: logistic regression, demographic parity, two classes.
 
+use steffle::attributes::Attributes;
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, RunKind};
 use steffle::game::OutputScores;
@@ -8,7 +9,7 @@ use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
-use steffle::record::{Attributes, Layout, Records};
+use steffle::record::{Layout, Records};
 use steffle_data::{Dataset, Schema, Source, Summary, attributes, encode, partition, split};
 
 pub(crate) const OBJECTIVE: OutputScores =

@@ -1,8 +1,9 @@
 //! Synthetic silos in the schema of Adult: 6 numbers, 7 categorical columns, 102 features.
 
 use rand::Rng;
+use steffle::attributes::{Attributes, Sensitive};
 use steffle::randomness::{Purpose, stream};
-use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
+use steffle::record::{Layout, Records, Rows};
 
 /// Levels of Adult's categorical columns among complete rows.
 const LEVELS: [u32; 7] = [7, 16, 7, 14, 6, 5, 41];

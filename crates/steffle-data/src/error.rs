@@ -6,7 +6,8 @@ mod words;
 
 use std::path::PathBuf;
 
-use steffle_site::record::{AttributesError, RecordsError, RowsError};
+use steffle_attributes::AttributesError;
+use steffle_model::record::{RecordsError, RowsError};
 
 pub use cell::CellError;
 pub(crate) use words::{list, meant};

@@ -63,6 +63,27 @@ pub enum Batch {
     Block(u32),
 }
 
+impl Batch {
+    /// The block whose turn it is.
+    pub fn block_of(count: u32, round: u32) -> usize {
+        (round.saturating_sub(1) % count.max(1)) as usize
+    }
+
+    /// The block of the records with this key, among `count`: the same at every party.
+    pub fn block_with(key: u64, count: u32) -> usize {
+        (scramble(key) % u64::from(count.max(1))) as usize
+    }
+}
+
+/// Mixes the bits of an id (the finaliser of SplitMix64), so that ids that count up spread over
+/// all blocks.
+fn scramble(id: u64) -> u64 {
+    let mut mixed = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 /// One round's question.
 ///
 /// Parameters theta and, per cell, a dual matrix: everything the server may choose. A store

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use rand::Rng;
+use steffle::attributes::{Attributes, Sensitive};
 use steffle::division::{Objective, ScoreBounds, ScoreTable};
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, RunKind};
@@ -17,7 +18,7 @@ use steffle::node::InProcess;
 use steffle::noise::NoiseKind;
 use steffle::protocol::{Batch, CellQuestion, Form, Question, RunId, SchemaHash, Scores};
 use steffle::randomness::{Purpose, stream};
-use steffle::record::{Attributes, Layout, Records, Rows, Sensitive};
+use steffle::record::{Layout, Records, Rows};
 use steffle::server::{Aggregate, DescentAscent, Problem, Rates, Steps};
 
 /// What the scores are called in an agreement.

@@ -4,16 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Our own crates that each of ours depends on, tests aside.
-fn depends() -> BTreeMap<String, BTreeSet<String>> {
+/// What cargo says of our crates.
+fn packages() -> Vec<serde_json::Value> {
     let asked = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     let told: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
+    told["packages"].as_array().unwrap().clone()
+}
+
+/// Our own crates that each of ours depends on, tests aside.
+fn depends() -> BTreeMap<String, BTreeSet<String>> {
     let name = |value: &serde_json::Value| value["name"].as_str().unwrap().to_owned();
-    let packages = told["packages"].as_array().unwrap();
+    let packages = packages();
     let ours: BTreeSet<String> = packages.iter().map(name).collect();
     let edges = |package: &serde_json::Value| {
         let all = package["dependencies"].as_array().unwrap().iter();
@@ -48,7 +53,9 @@ fn the_server_reaches_no_site_and_no_data() {
 
 #[test]
 fn no_site_knows_the_server() {
-    reaches_only("steffle-site", &["steffle-model", "steffle-privacy", "steffle-wire"]);
+    let shared = ["steffle-model", "steffle-privacy", "steffle-wire"];
+    reaches_only("steffle-attributes", &shared);
+    reaches_only("steffle-site", &[&shared[..], &["steffle-attributes"]].concat());
     for name in ["steffle-data", "steffle-process"] {
         assert!(!reached(name).contains("steffle-server"), "{name} reaches the server");
     }
@@ -59,4 +66,22 @@ fn accounting_and_mathematics_are_leaves() {
     reaches_only("steffle-privacy", &[]);
     reaches_only("steffle-model", &[]);
     reaches_only("steffle-wire", &["steffle-model", "steffle-privacy"]);
+}
+
+/// Silence in place of noise, and the integers under it, are for tests: no dependency of a program
+/// asks for them.
+#[test]
+fn no_program_is_built_for_an_attack() {
+    for package in packages() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let features = dependency["features"].as_array().unwrap();
+            let attacks = features.iter().any(|feature| feature == "attack");
+            assert!(!attacks || dependency["kind"] == "dev", "{} attacks", package["name"]);
+        }
+        let features = package["features"].as_object().unwrap();
+        for (name, turned_on) in features {
+            let said = turned_on.to_string();
+            assert!(!said.contains("/attack"), "{}: feature {name}", package["name"]);
+        }
+    }
 }

@@ -1,15 +1,16 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use steffle_attributes::noise::NoiseKind;
+use steffle_attributes::{Attributes, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::{Logistic, ModelKind};
+use steffle_model::record::{Layout, Rows};
 use steffle_model::scores::OutputScores;
 use steffle_server::federation::{Agreement, Federation};
 use steffle_server::server::Rates;
 use steffle_server::train::{Length, Settings, train};
 use steffle_site::node::{Embedded, InProcess};
-use steffle_site::noise::NoiseKind;
-use steffle_site::record::{Attributes, Layout, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};
 
 use super::*;

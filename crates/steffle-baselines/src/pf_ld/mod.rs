@@ -12,7 +12,7 @@
 //! two groups are small. So there are two variants:
 //!
 //! - [`PfLd`]: dual steps release signed `v_cg`, and primal steps use the signs of the last release.
-//!   Its messages are those of [`Terms::Exact`](steffle_site::division::attributes::Terms), whose price
+//!   Its messages are those of [`Terms::Exact`](steffle_attributes::Terms), whose price
 //!   knows the question, signs included: the claim holds.
 //! - [`published()`]: minibatches with signs of their own and the published noise. Its claim does
 //!   not hold, and [`PublishedNoise::honest_epsilon`] says what does.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use steffle_attributes::noise::NoiseSource;
 use steffle_model::model::head::RIDGE;
 use steffle_model::model::{Factor, Gradient, Pass, Point};
 use steffle_model::record::Rows;
@@ -10,7 +11,6 @@ use steffle_privacy::{
     SampleRate, Sampling, gdp,
 };
 use steffle_site::division::records::Batches;
-use steffle_site::noise::NoiseSource;
 use steffle_wire::Batch;
 
 use super::{Adam, LARGEST, sign};

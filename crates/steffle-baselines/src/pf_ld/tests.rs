@@ -1,9 +1,9 @@
 use std::ops::ControlFlow;
 
+use steffle_attributes::noise::{NodeNoise, NoiseKind};
 use steffle_privacy::{Delta, Epsilon};
 use steffle_server::server::Rates;
 use steffle_server::train::{Length, Mode, Settings, StepRule};
-use steffle_site::noise::{NodeNoise, NoiseKind};
 
 use super::published::Step;
 use super::*;

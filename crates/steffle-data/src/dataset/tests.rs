@@ -1,6 +1,6 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
-use steffle_site::record::MISSING_CLASS;
+use steffle_model::record::MISSING_CLASS;
 
 use super::*;
 use crate::scratch::Scratch;

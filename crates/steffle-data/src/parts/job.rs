@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use steffle_site::record::{Attributes, Records};
+use steffle_attributes::Attributes;
+use steffle_model::record::Records;
 
 use super::RECORD_ID;
 use super::agree::agree;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use steffle_site::record::Attributes;
+use steffle_attributes::Attributes;
 
 use super::error::FilesError;
 use crate::Error;

@@ -57,7 +57,7 @@ impl Site {
         if job.silos.is_empty() { job.records.len() + holders } else { job.silos.len() }
     }
 
-    fn sealed(&self, schema: &Schema) -> Result<Option<steffle_site::record::Attributes>, Error> {
+    fn sealed(&self, schema: &Schema) -> Result<Option<steffle_attributes::Attributes>, Error> {
         match (&self.attributes, &self.records) {
             (Classes::Nowhere, _) | (Classes::Beside, None) => Ok(None),
             (Classes::Beside, Some(data)) => attributes(data, data.rows(), schema).map(Some),

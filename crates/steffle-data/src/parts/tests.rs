@@ -1,6 +1,6 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
-use steffle_site::record::Records;
+use steffle_model::record::Records;
 
 use super::*;
 use crate::scratch::{Scratch, list};

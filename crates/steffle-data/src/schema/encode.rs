@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use steffle_site::record::{Records, Rows};
+use steffle_model::record::{Records, Rows};
 
 use super::{MISSING_NAME, Schema};
 use crate::dataset::{Dataset, OTHER_NAME};

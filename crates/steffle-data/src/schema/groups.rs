@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use steffle_site::record::{Attributes, MISSING_CLASS, Sensitive};
+use steffle_attributes::{Attributes, Sensitive};
+use steffle_model::record::MISSING_CLASS;
 
 use super::{PRODUCT, Schema};
 use crate::Error;

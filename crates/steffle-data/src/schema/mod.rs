@@ -7,7 +7,7 @@ mod hash;
 mod summary;
 
 use serde::{Deserialize, Serialize};
-use steffle_site::record::Layout;
+use steffle_model::record::Layout;
 
 use crate::Error;
 use crate::dataset::lookalikes;

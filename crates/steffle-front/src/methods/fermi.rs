@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use steffle::division::attributes::ClassRelease;
+use steffle::attributes::ClassRelease;
 use steffle_privacy::ledger::Statement;
 
 use super::builder::builder;

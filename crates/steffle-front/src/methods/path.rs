@@ -1,7 +1,7 @@
 //! What methods share that train on classes which were released once: a model per lambda, each found
 //! from the one before.
 
-use steffle::division::attributes::ClassRelease;
+use steffle::attributes::ClassRelease;
 use steffle::train::{Fair, FairPath};
 
 use crate::Error;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use steffle::division::attributes::{ClassRelease, RandomisedResponse as Response};
+use steffle::attributes::{ClassRelease, RandomisedResponse as Response};
 use steffle::noise::NoiseKind;
 use steffle_privacy::Epsilon;
 use steffle_privacy::ledger::{Claim, Statement, StatementKind};

@@ -8,10 +8,11 @@ mod library;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use steffle::attributes::Attributes;
 use steffle::fairness::{Notion, NotionName};
 use steffle::protocol::RunId;
 use steffle::randomness::{Purpose, stream};
-use steffle::record::{Attributes, Records};
+use steffle::record::Records;
 use steffle_data::{Dataset, Job, Schema, Site, Summary, attributes, encode, partition};
 use steffle_privacy::ledger::Ledger;
 use steffle_process::Processes;

@@ -97,7 +97,7 @@ pub fn target_gap<T: Transport>(
 /// notions and models are trained on its release.
 ///
 /// # Proof
-/// The one message costs at most mu^2 (`division/attributes/features.rs`), the ledger refuses a
+/// The one message costs at most mu^2 (`crates/steffle-attributes/src/features.rs`), the ledger refuses a
 /// second one, and everything after it is a function of the message and of public columns.
 /// [`discrete::budget`] takes the slack of integer noise off first.
 #[derive(Debug, Clone, Copy, PartialEq)]

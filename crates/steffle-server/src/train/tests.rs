@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use rand::Rng;
+use steffle_attributes::{Attributes, Sensitive};
 use steffle_model::fairness::{ClassWeights, Dual, Notion, divergence, psi};
 use steffle_model::model::{Classifier, ModelKind, Point};
 use steffle_model::randomness::{Purpose, stream};
+use steffle_model::record::{Layout, MISSING_CLASS, Records, Rows};
 use steffle_privacy::ledger::NoiseKind;
 use steffle_site::node::InProcess;
-use steffle_site::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive};
 use steffle_wire::{RunId, SchemaHash};
 
 use super::*;

@@ -1,16 +1,15 @@
 //! A silo with both divisions under one roof (centralisations 1 and 2).
 
+use steffle_attributes::noise::NoiseSource;
+use steffle_attributes::{
+    About, Attributes, AttributesDivision, AttributesDivisionError, Measured, Price, Released,
+    Request, Reserved, Selection, Sums, SumsChunk, Unreleased,
+};
 use steffle_privacy::ledger::Charge;
 use steffle_wire::{Batch, PublicSums, Question};
 
-use super::attributes::{
-    About, AttributesDivision, AttributesDivisionError, Measured, Price, Released, Request,
-    Reserved, Selection, Sums, SumsChunk, Unreleased,
-};
-use super::records::{Batches, MergeOther, RecordsDivision, RecordsDivisionError};
-use crate::noise::NoiseSource;
+use super::records::{MergeOther, RecordsDivision, RecordsDivisionError};
 use crate::one_shot::OneShotError;
-use crate::record::Attributes;
 
 /// Why a silo refuses.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -162,7 +161,7 @@ impl Silo {
             Measured::default()
         };
         let charge = match question.batch {
-            Batch::Block(of) => Charge::Block { of, at: Batches::block_of(of, round) as u32 },
+            Batch::Block(of) => Charge::Block { of, at: Batch::block_of(of, round) as u32 },
             Batch::All | Batch::Mini(_) => Charge::All,
         };
         let about = About {

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use steffle_attributes::noise::{NoiseKind, SimulatedNoise};
+use steffle_attributes::{Attributes, Sensitive};
+use steffle_attributes::{
+    AttributesDivision, NoiseScale, Released, Request, Sums, Terms, UnitList,
+};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
+use steffle_model::record::{Layout, MISSING_CLASS, Records, Rows};
 use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::{Accounts, Claim, Offer};
 use steffle_wire::{Batch, CellQuestion, Form, Handover, Question};
 
-use super::attributes::Released;
-use super::attributes::{AttributesDivision, NoiseScale, Request, Sums, Terms, UnitList};
 use super::records::RecordsDivision;
-use crate::noise::{NoiseKind, SimulatedNoise};
-use crate::record::{Attributes, Layout, MISSING_CLASS, Records, Rows, Sensitive};
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
 const VALUES: [[f32; 2]; 5] = [[1.0, 2.0], [-1.0, 0.5], [0.0, 1.0], [2.0, -2.0], [0.5, 0.5]];

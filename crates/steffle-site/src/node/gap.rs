@@ -1,5 +1,6 @@
 //! What a silo's part of a release tells about decisions: post-processing, free.
 
+use steffle_attributes::Capped;
 use steffle_model::decode::{Correction, Energy};
 use steffle_model::metrics::decide;
 use steffle_model::model::Point;
@@ -8,7 +9,6 @@ use steffle_wire::{Gap, GapCell, GapSums, Refused};
 use super::once::capped;
 use super::party::Party;
 use crate::division::records::RecordsDivision;
-use crate::one_shot::Capped;
 
 impl Party {
     /// What the release tells about the decisions of these models.

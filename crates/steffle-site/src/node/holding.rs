@@ -1,8 +1,8 @@
 //! What a site has, before a run makes rows of it.
 
+use steffle_attributes::Attributes;
+use steffle_model::record::Records;
 use steffle_wire::{Described, Refused, Role, SchemaHash};
-
-use crate::record::{Attributes, Records};
 
 /// Data at a site. A run agrees on a schema; the holding makes rows and sealed attributes by it.
 pub trait Holding: Send {

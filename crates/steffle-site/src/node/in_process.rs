@@ -1,11 +1,12 @@
 //! All nodes in one process: the embedded transport. Every message is still bytes.
 
 use rayon::prelude::*;
+use steffle_attributes::Attributes;
+use steffle_model::record::Records;
 use steffle_wire::{Answer, Letter, Lost, NodeId, Transport};
 
 use super::{Encoded, Node};
 use crate::division::records::RecordsDivision;
-use crate::record::{Attributes, Records};
 
 /// Below this many records in a trip, handing nodes to other threads costs more than it saves.
 const PARALLEL_FROM: usize = 8192;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use steffle_attributes::{AttributesDivision, UnitList};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_privacy::ledger::Ledger;
@@ -13,7 +14,6 @@ use super::letters::Letters;
 use super::once::Once;
 use super::party::{Divisions, Party, nothing};
 use crate::division::Silo;
-use crate::division::attributes::{AttributesDivision, UnitList};
 use crate::division::records::RecordsDivision;
 
 impl Party {
@@ -35,7 +35,7 @@ impl Party {
         };
         fits(&join.scores, &held)?;
         let objective = scores(&join.scores).ok_or_else(unknown)?;
-        let division = |records: crate::record::Records| -> Result<_, Refused> {
+        let division = |records: steffle_model::record::Records| -> Result<_, Refused> {
             let kind: ModelKind = join.model.parse()?;
             let model = kind.build(records.rows().layout(), join.scores.labels)?;
             let (model, node) = (Arc::from(model), u64::from(me.0));

@@ -1,5 +1,10 @@
 //! Releasing once: what a store sends, and what the records make of it.
 
+use steffle_attributes::noise::NodeNoise;
+use steffle_attributes::{
+    Asking, AttributesDivision, ClassRelease, FeatureMessage, RandomisedResponse, Released, Request,
+};
+use steffle_attributes::{Capped, fits, mean_gram};
 use steffle_model::decode::{ClassSums, Moments};
 use steffle_model::linear::Features;
 use steffle_privacy::Epsilon;
@@ -10,13 +15,9 @@ use steffle_wire::{
 
 use super::party::Party;
 use crate::division::Who;
-use crate::division::attributes::{
-    Asking, AttributesDivision, ClassRelease, FeatureMessage, RandomisedResponse, Released, Request,
-};
 use crate::division::records::{Imputed, RecordsDivision};
-use crate::noise::NodeNoise;
 use crate::one_shot::decode::{decode, straight_memberships};
-use crate::one_shot::{Capped, OneShotError, fits, mean_gram, rare_column};
+use crate::one_shot::{OneShotError, rare_column};
 
 /// What a silo keeps of a release about its records.
 #[derive(Default)]
@@ -120,7 +121,8 @@ impl Party {
                 let division = self.records()?;
                 let features = features(division)?;
                 let (count, units) = (features.count() as f64, division.records().units());
-                let capped = Capped::with_gram(features, gram, units, |own| own)?;
+                let capped = Capped::with_gram(features, gram, units, |own| own)
+                    .map_err(OneShotError::from)?;
                 Ok(PooledSums::of(vec![count, count * capped.cap()]))
             }
             Pool::Moments { sums } => {
@@ -229,7 +231,8 @@ fn features(division: &RecordsDivision) -> Result<Features<'_>, OneShotError> {
         return Err(OneShotError::NoCell);
     }
     let features = Features::by_cell(division.records().rows(), division.cells(), cells);
-    fits(&features).map(|()| features)
+    fits(&features)?;
+    Ok(features)
 }
 
 /// Its features, capped by its own matrix or the agreed one.
@@ -246,10 +249,10 @@ fn cap<'a>(
     units: Option<&[u32]>,
     agreed: Option<&Agreed>,
 ) -> Result<Capped<'a>, OneShotError> {
-    match agreed {
-        None => Capped::new(features, units),
-        Some(Agreed { gram, cap }) => Capped::with_gram(features, gram.clone(), units, |_| *cap),
-    }
+    Ok(match agreed {
+        None => Capped::new(features, units)?,
+        Some(Agreed { gram, cap }) => Capped::with_gram(features, gram.clone(), units, |_| *cap)?,
+    })
 }
 
 fn feature_rows(division: &RecordsDivision, agreed: Option<&Agreed>) -> FeatureRows {

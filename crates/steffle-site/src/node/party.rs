@@ -1,5 +1,8 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
+use steffle_attributes::Attributes;
+use steffle_attributes::noise::NodeNoise;
+use steffle_attributes::{AttributesDivision, Request};
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Claim, Ledger};
 use steffle_wire::{
@@ -11,10 +14,7 @@ use steffle_wire::{
 use super::letters::Letters;
 use super::once::Once;
 use crate::division::Silo;
-use crate::division::attributes::{AttributesDivision, Request};
 use crate::division::records::{RecordsDivision, RowCap};
-use crate::noise::NodeNoise;
-use crate::record::Attributes;
 
 /// The divisions of a node.
 pub(super) enum Divisions {

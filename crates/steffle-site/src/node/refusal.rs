@@ -3,7 +3,6 @@
 use steffle_wire::Refused;
 
 use crate::division::SiloError;
-use crate::division::attributes::AttributesDivisionError;
 use crate::division::records::RecordsDivisionError;
 use crate::one_shot::OneShotError;
 
@@ -14,15 +13,6 @@ pub const RARE_COLUMN: &str = "steffle::one_shot::rare_column";
 impl From<RecordsDivisionError> for Refused {
     fn from(error: RecordsDivisionError) -> Self {
         Self::new("steffle::node::records", error)
-    }
-}
-
-impl From<AttributesDivisionError> for Refused {
-    fn from(error: AttributesDivisionError) -> Self {
-        match error {
-            AttributesDivisionError::Refused(refusal) => refusal.into(),
-            error => Self::new("steffle::node::attributes", error),
-        }
     }
 }
 

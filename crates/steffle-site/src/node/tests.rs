@@ -1,9 +1,13 @@
 //! A node refuses by name what it does not expect, and no message ends it.
 
 use rand::Rng;
+use steffle_attributes::ClassRelease;
+use steffle_attributes::noise::NoiseKind;
+use steffle_attributes::{Attributes, Sensitive};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_model::randomness::{Purpose, stream};
+use steffle_model::record::{Layout, Records, Rows};
 use steffle_privacy::ledger::{Claim, MemoryLedger, Offer};
 use steffle_server::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle_server::train::OneShotTerms;
@@ -12,9 +16,6 @@ use steffle_wire::{
 };
 
 use super::*;
-use crate::division::attributes::ClassRelease;
-use crate::noise::NoiseKind;
-use crate::record::{Attributes, Layout, Records, Rows, Sensitive};
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
 

@@ -1,12 +1,12 @@
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
+use steffle_attributes::Capped;
 use steffle_model::decode::{ClassSums, linear};
 use steffle_model::linear::Features;
 use steffle_model::randomness::{ChaCha8Rng, Purpose, stream};
+use steffle_model::record::{Layout, Rows};
 
 use super::decode::{decode, straight_memberships};
-use super::*;
-use crate::record::{Layout, Rows};
 
 /// Standard normal numbers in steps of 2^-12 and one categorical column of four levels.
 fn sample(n: usize, numeric: usize, random: &mut ChaCha8Rng) -> Rows {

@@ -1,6 +1,6 @@
 //! Training on imputed classes: gradients, identities, and what randomised response does to it.
 
-use steffle_site::division::attributes::{ClassRelease, RandomisedResponse};
+use steffle_attributes::{ClassRelease, RandomisedResponse};
 use steffle_wire::{Batch, Form, ImputedQuestion, Question};
 
 use super::*;

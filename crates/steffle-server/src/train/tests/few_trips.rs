@@ -1,6 +1,6 @@
 //! The fit in few trips: the same models as gradients alone give, whatever the silos are like.
 
-use steffle_site::division::attributes::{ClassRelease, RandomisedResponse};
+use steffle_attributes::{ClassRelease, RandomisedResponse};
 use steffle_wire::{FitQuestion, Metric};
 
 use super::one_shot::Generated;

@@ -28,21 +28,11 @@ impl Batches {
         Self { seed, node, order, epoch: None, keys, blocks: Vec::new() }
     }
 
-    /// The block whose turn it is.
-    pub fn block_of(count: u32, round: u32) -> usize {
-        (round.saturating_sub(1) % count.max(1)) as usize
-    }
-
-    /// The block of the records with this key, among `count`.
-    pub fn block_with(key: u64, count: u32) -> usize {
-        (scramble(key) % u64::from(count.max(1))) as usize
-    }
-
     fn make_blocks(&mut self, count: u32) {
         if self.blocks.len() != count as usize {
             self.blocks = vec![Vec::new(); count as usize];
             for (&key, record) in self.keys.iter().zip(0..) {
-                self.blocks[Self::block_with(key, count)].push(record);
+                self.blocks[Batch::block_with(key, count)].push(record);
             }
         }
     }
@@ -89,7 +79,7 @@ impl Batches {
             }
             Batch::Block(count) => {
                 self.make_blocks(count);
-                return (&self.blocks[Self::block_of(count, round)], &[]);
+                return (&self.blocks[Batch::block_of(count, round)], &[]);
             }
             Batch::Mini(size) => size as usize,
         };
@@ -103,15 +93,6 @@ impl Batches {
         let (drawn, rest) = rest.split_at(size.min(rest.len()));
         (drawn, &rest[..size.min(rest.len())])
     }
-}
-
-/// Mixes the bits of an id (the finaliser of SplitMix64), so that ids that count up spread over
-/// all blocks.
-fn scramble(id: u64) -> u64 {
-    let mut mixed = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// Fisher-Yates. One draw serves as many steps as fit into 64 bits with room to spare.

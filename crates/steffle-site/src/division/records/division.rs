@@ -2,18 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
+use steffle_attributes::{Asked, Centred, Measured, PriceError, Sizes};
 use steffle_model::blocks::{Merge, sweep};
 use steffle_model::linear::{Whitening, WhiteningError};
 use steffle_model::model::{Classifier, Pending};
+use steffle_model::record::Records;
 use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
 
 use super::fit::Fitting;
 use super::protection::Protection;
 use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
 use super::{Batches, Imputed};
-use crate::division::attributes::{self, Asked, Centred, Measured, PriceError, Sizes};
 use crate::division::{Candidates, NO_CELL, Objective, Who};
-use crate::record::Records;
 
 /// Why a records division refuses.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -211,7 +211,7 @@ impl RecordsDivision {
         }
         let slopes = self.model.slope_bounds(&question.theta, bounds.slope);
         let slope = slopes.iter().fold(0.0, |top: f64, &slope| top.max(slope));
-        let reach = self.reach.get_or_init(|| attributes::reach(self.records.rows()));
+        let reach = self.reach.get_or_init(|| steffle_attributes::reach(self.records.rows()));
         let reach = *reach.as_ref().map_err(Clone::clone)?;
         let coefficient = MARGIN * slope * centred.largest();
         Ok(Sizes { coefficient, score: bounds.score, reach, records: self.records.len() })

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use steffle_model::blocks::{BLOCK, Merge, sum_in_order};
 use steffle_model::model::{Coefficients, Factor, Gradient, Pass, Point, head};
+use steffle_model::record::{Records, Rows};
 use steffle_wire::{ImputedCell, ImputedQuestion, ImputedSums};
 
 use super::memberships::{add_to_tables, choose};
 use super::{Imputed, RecordsDivision, RecordsDivisionError};
 use crate::division::{Objective, ScoreTable};
-use crate::record::{Records, Rows};
 
 /// Everything that a silo sums at one theta.
 #[derive(Debug, Clone, Default)]

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
+use steffle_attributes::ClassRelease;
 use steffle_wire::Classes;
 
 use super::RecordsDivisionError;
-use crate::division::attributes::ClassRelease;
 
 /// `shat_ir`, `[record][class]`: how much record i counts in class r.
 ///

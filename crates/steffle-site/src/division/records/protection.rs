@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use steffle_model::linear::{Features, SHAPE_RIDGE, Whitening, WhiteningError};
 use steffle_model::model::{Classifier, Point};
+use steffle_model::record::Rows;
 use steffle_wire::RowCap;
-
-use crate::record::Rows;
 
 /// Up to how many inputs of a linear model noise is shaped: below, one scale is as good, and above,
 /// the matrix costs more than it gains.

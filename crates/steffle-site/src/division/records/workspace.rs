@@ -1,13 +1,13 @@
 //! One pass of a chunk through the model and the objective, and the public sums it adds to.
 
+use steffle_model::banks::add_by_slot;
 use steffle_model::model::{
     Classifier, Coefficients, Factor, Gradient, Pass, Pending, Point, head, kernel,
 };
+use steffle_model::record::{Layout, Records, Rows};
 use steffle_wire::{CellQuestion, CellSums, Form, PublicSums, Question};
 
-use crate::division::banks::add_by_slot;
 use crate::division::{Candidates, Objective, ScoreTable, Who};
-use crate::record::{Layout, Records, Rows};
 
 /// Buffers of a pass, kept from chunk to chunk.
 pub(in crate::division) struct Workspace {

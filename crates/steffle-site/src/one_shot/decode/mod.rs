@@ -8,10 +8,9 @@ mod straight;
 
 pub use straight::straight_memberships;
 
+use steffle_attributes::Capped;
 use steffle_model::decode::{ClassSums, Moments, Rule, SHRINK};
 use steffle_model::linear::{Cholesky, Features, NotPositive};
-
-use super::Capped;
 
 /// Longest step of a Newton iteration, as the root mean square change of the logits.
 const LONGEST_STEP: f64 = 2.0;

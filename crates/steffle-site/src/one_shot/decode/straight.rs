@@ -1,8 +1,7 @@
 //! The memberships that a linear rule gives.
 
+use steffle_attributes::Capped;
 use steffle_model::decode::{Rule, memberships};
-
-use crate::one_shot::Capped;
 
 /// The memberships of all records under a linear rule, `[record][class]`.
 pub fn straight_memberships(capped: &Capped<'_>, rule: &Rule) -> Vec<f64> {

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 use steffle_model::blocks::BLOCK;
 use steffle_model::linear::{Features, Symmetric};
 use steffle_model::model::head;
+use steffle_model::record::Rows;
 
 use super::super::RecordsDivision;
-use crate::record::Rows;
 
 impl RecordsDivision {
     /// The Hessian where the records have these logits, in the order of theta.

@@ -1,0 +1,456 @@
+//! Questions in, released replies out: what a division accepts, prices and answers.
+
+use std::sync::Arc;
+
+use steffle_model::linear::Whitening;
+use steffle_model::model::Block;
+use steffle_model::scores::Candidates;
+use steffle_privacy::ledger::{
+    Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
+};
+use steffle_privacy::{Mu, Neighbours, Sampling};
+use steffle_wire::{Batch, Form, Handover, Question, QuestionError, Refused};
+
+use super::bounds;
+use super::door::{Price, Released, Request, Store, Unreleased};
+use super::lattice::{Centred, Lattice, Sizes};
+use super::measured::Measured;
+use super::noised::Noise;
+use super::price::{Distances, PriceError};
+use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
+use super::units::UnitsOf;
+use super::{
+    Asking, Attributes, ClassMessage, ClassRelease, Combinations, FeatureMessage, Terms, UnitList,
+    classes, features, handed,
+};
+use crate::noise::NoiseSource;
+
+/// Why an attributes division refuses.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum AttributesDivisionError {
+    /// The two divisions of one silo do not hold the same records in the same order.
+    #[error(
+        "the two divisions of a silo hold different records ({records} records, {attributes} \
+         attributes, first difference at position {position}); match them by record id first"
+    )]
+    NotAligned {
+        /// Records in the records division.
+        records: usize,
+        /// Records in the attributes division.
+        attributes: usize,
+        /// The first position at which the ids differ.
+        position: usize,
+    },
+    /// The question does not fit the schema.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// A handover does not fit the question.
+    #[error("a handover does not fit the question: {0}")]
+    Handover(&'static str),
+    /// The question has no price.
+    #[error(transparent)]
+    Price(#[from] PriceError),
+    /// The price was not reserved.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The second pass over the records did not see what was priced.
+    #[error(
+        "the records changed between pricing and summing; nothing was sent, and the price stays \
+         spent"
+    )]
+    Unpriced,
+}
+
+impl From<AttributesDivisionError> for Refused {
+    fn from(error: AttributesDivisionError) -> Self {
+        match error {
+            AttributesDivisionError::Refused(refusal) => refusal.into(),
+            error => Self::new("steffle::node::attributes", error),
+        }
+    }
+}
+
+/// Holds the sensitive classes and answers with released messages.
+pub struct AttributesDivision {
+    store: Store,
+    terms: Terms,
+}
+
+/// What a price is about, beside the question.
+pub struct About<'a> {
+    /// The model's layers.
+    pub blocks: &'a [Block],
+    /// Announced records.
+    pub records: usize,
+    /// What is charged where a grant has one account per block.
+    pub charge: Charge,
+    /// The shape of the noise.
+    pub whitening: Option<Arc<Whitening>>,
+    /// The request's name.
+    pub request: Request,
+}
+
+/// A question that can be measured: what is summed under each class, on which grid.
+pub struct Asked(AskedForm);
+
+impl Asked {
+    /// A question about centred sums of integers; refuses what is outside of the bounds.
+    pub fn on_lattice(
+        question: &Question,
+        blocks: &[Block],
+        classes: usize,
+        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
+    ) -> Result<Self, PriceError> {
+        if question.form != Form::Centred {
+            return Err(PriceError::Clipped);
+        }
+        bounds::check(question, blocks, classes)?;
+        let centred = Centred::new(question, classes);
+        let lattice = Lattice::new(sizes(&centred)?, classes)?;
+        Ok(Self(AskedForm::Centred(centred, Some(lattice))))
+    }
+
+    /// One about sums as they are.
+    fn plain(question: &Question, classes: usize) -> Self {
+        Self(match question.form {
+            Form::Centred => AskedForm::Centred(Centred::new(question, classes), None),
+            Form::Clipped { limit } => {
+                AskedForm::Clipped(Combinations::new(question, classes, limit))
+            }
+        })
+    }
+
+    /// Measures a chunk, where there is something to measure.
+    pub fn measure(
+        &self,
+        measured: &mut Measured,
+        chunk: &Candidates<'_>,
+        lengths: Option<&[f64]>,
+    ) {
+        if let AskedForm::Centred(centred, Some(lattice)) = &self.0 {
+            measured.add(centred, lattice, chunk, lengths);
+        }
+    }
+}
+
+impl AttributesDivision {
+    /// A division that is asked by record id (centralisations 3 and 4). `units` lists every id of
+    /// the index.
+    pub fn by_id(attributes: Attributes, units: UnitList) -> Self {
+        Self { store: Store::new(attributes, units, true), terms: Terms::Open }
+    }
+
+    /// A division beside a records division with the same records in the same order; refuses
+    /// others. `units` numbers the unit of every record.
+    pub fn beside(
+        attributes: Attributes,
+        ids: &[u64],
+        units: Option<&[u32]>,
+    ) -> Result<Self, AttributesDivisionError> {
+        let own = attributes.ids();
+        if own != ids {
+            let position = own.iter().zip(ids).position(|(a, b)| a != b);
+            return Err(AttributesDivisionError::NotAligned {
+                records: ids.len(),
+                attributes: own.len(),
+                position: position.unwrap_or(own.len().min(ids.len())),
+            });
+        }
+        let units = UnitList::beside(ids.len(), units);
+        Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open })
+    }
+
+    /// Keeps its budget in another ledger; grants of the old one end. Refused once a private run was
+    /// accepted: what it spent would be forgotten.
+    pub fn set_ledger(&mut self, ledger: Box<dyn Ledger>) -> Result<(), Refusal> {
+        self.store.set_ledger(ledger)
+    }
+
+    /// Gives its ledger to a store of the same records that follows this one.
+    pub fn into_ledger(self) -> Box<dyn Ledger> {
+        self.store.into_ledger()
+    }
+
+    /// Accepts an offer, if its ledger and policy do, and grants the run its share; a grant before
+    /// it is closed. `terms` are what replies are released under: whatever they are, the ledger
+    /// refuses what the grant does not cover.
+    pub fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        terms: Terms,
+        accounts: Accounts,
+    ) -> Result<(), Refusal> {
+        if let Claim::Sampled(event) = &offer.offer().claim {
+            // Two classes add +a and -a; more need the curve for any pair of contributions.
+            let curve = self.classes() == 2 || event.neighbours == Neighbours::Replace;
+            // The coin that is tossed has to be the one that is accounted for.
+            let coin = match &terms {
+                Terms::Poisson { sampler, noise_multiplier, .. } => {
+                    event.sampling == Sampling::Poisson(sampler.0)
+                        && event.noise_multiplier == *noise_multiplier
+                }
+                _ => false,
+            };
+            if !(curve && coin) {
+                return Err(Refusal::Kind);
+            }
+        }
+        // Accounts are of the store's own units, all of them.
+        if matches!(accounts, Accounts::Units(count) if count as usize != self.store.units().count())
+        {
+            return Err(Refusal::Kind);
+        }
+        self.close()?;
+        self.store.open(offer, accounts)?;
+        self.terms = terms;
+        Ok(())
+    }
+
+    /// Ends the grant: what it never reserved goes back to the budget.
+    pub fn close(&mut self) -> Result<(), Refusal> {
+        if let Some(grant) = self.store.grant() {
+            self.store.ledger().close(grant)?;
+            self.store.end_grant();
+        }
+        Ok(())
+    }
+
+    /// Changes the terms within a grant that claims nothing, to others that claim nothing: all that
+    /// is claimed was checked when the grant was opened.
+    pub fn change_terms(&mut self, terms: Terms) -> Result<(), Refusal> {
+        if self.measures() || !matches!(terms, Terms::Open | Terms::OfMean(_)) {
+            return Err(Refusal::Kind);
+        }
+        self.terms = terms;
+        Ok(())
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// What the open grant has spent on Gaussian messages: its dearest block or unit.
+    pub fn spent(&mut self) -> Option<Mu> {
+        let grant = self.store.grant()?;
+        self.store.ledger().spent(grant)
+    }
+
+    /// What the open grant has released.
+    pub fn receipts(&self) -> Vec<Receipt> {
+        self.store.receipts()
+    }
+
+    /// The door.
+    pub fn store(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Sensitive classes the schema knows.
+    pub fn classes(&self) -> usize {
+        self.store.classes()
+    }
+
+    /// Records it holds the class of.
+    pub fn len(&self) -> usize {
+        self.store.ids().len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What has to be measured before a question can be priced; refuses what cannot be.
+    pub fn asked(
+        &self,
+        question: &Question,
+        blocks: &[Block],
+        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
+    ) -> Result<Asked, PriceError> {
+        if self.measures() {
+            Asked::on_lattice(question, blocks, self.classes(), sizes)
+        } else {
+            Ok(Asked::plain(question, self.classes()))
+        }
+    }
+
+    /// Whether replies are priced by what they are about.
+    pub fn measures(&self) -> bool {
+        matches!(self.terms, Terms::Exact(_) | Terms::Poisson { .. })
+    }
+
+    /// Units that cannot pay for another full round, where each has its own account. They cost
+    /// nothing, and are left out of the sums.
+    fn retired(&mut self) -> Option<Vec<bool>> {
+        let Terms::Exact(share) = self.terms else { return None };
+        let grant = self.store.grant()?;
+        self.store.ledger().retired(grant, share.round)
+    }
+
+    /// What a reply about these records costs and is released under. Reads no `s`, and does not
+    /// depend on how many of the records it holds.
+    fn price(
+        &mut self,
+        question: &Question,
+        asked: Asked,
+        measured: &Measured,
+        units: &UnitsOf<'_>,
+        about: About<'_>,
+    ) -> Result<Price<Sums>, AttributesDivisionError> {
+        let About { blocks, records, charge, whitening, request } = about;
+        let shape = Shape {
+            messages: question.messages(),
+            blocks: blocks.to_vec(),
+            tables: (question.cells.len(), self.classes(), question.columns()),
+        };
+        let retired = self.retired();
+        // Secret coins and accounts of single units are about all records.
+        let partial = question.batch != Batch::All;
+        if partial && (retired.is_some() || matches!(self.terms, Terms::Poisson { .. })) {
+            return Err(Refusal::Kind.into());
+        }
+        let Asked(form) = asked;
+        let (share, table) = match &self.terms {
+            Terms::Open | Terms::OfMean(_) => {
+                let noise = match &self.terms {
+                    Terms::OfMean(scale) => Noise::Gaussian(scale.scaled(records as f64)),
+                    _ => Noise::None,
+                };
+                let digest = measured.digest;
+                let (left_out, coins) = (None, None);
+                let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
+                return Ok(Price::new(asked, Cost::Revealed, Charge::All, request));
+            }
+            Terms::Exact(share) => (share.round, share.table),
+            Terms::Poisson { noise_multiplier, table, .. } => {
+                (noise_multiplier.value().powi(-2), *table)
+            }
+        };
+        let AskedForm::Centred(_, Some(lattice)) = &form else {
+            return Err(PriceError::Clipped.into());
+        };
+        let mut distances = Distances::new(measured, units, records)?;
+        retired.iter().for_each(|retired| distances.leave_out(retired));
+        let (noises, squared) = distances.noises(lattice, share, table, records)?;
+        let (thetas, tables) = shape.numbers();
+        let (slack, numbers) = noises.slack(thetas, tables);
+        let (cost, coins) = match &self.terms {
+            Terms::Poisson { sampler, .. } => {
+                let coins = Some((*sampler, units.to_owned()));
+                (Cost::Planned { squared, slack, numbers }, coins)
+            }
+            _ if noises.silent() => (Cost::Free, None),
+            _ => (Cost::Gaussian { squared, slack, numbers }, None),
+        };
+        let charge = match &retired {
+            Some(_) => Charge::Units(distances.by_unit(&noises)),
+            None => charge,
+        };
+        let left_out = retired.map(|retired| units.by_record(&retired));
+        let (noise, digest) = (Noise::Integer(noises), distances.digest);
+        let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
+        Ok(Price::new(asked, cost, charge, request))
+    }
+
+    /// [`price`](Self::price) where questions are about positions.
+    pub fn price_positions(
+        &mut self,
+        question: &Question,
+        asked: Asked,
+        measured: &Measured,
+        about: About<'_>,
+    ) -> Result<Price<Sums>, AttributesDivisionError> {
+        let units = self.store.units().of_positions()?.to_owned();
+        self.price(question, asked, measured, &units, about)
+    }
+
+    /// Answers a question about announced records, of which it holds some, all or none.
+    ///
+    /// Everything is checked before `s` is read; nothing about the holdings shows in the shape of
+    /// the reply, its noise or an error.
+    pub fn answer(
+        &mut self,
+        question: &Question,
+        handovers: &[Handover],
+        request: Request,
+        noise: &mut impl NoiseSource,
+    ) -> Result<Released<Sums>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request)? {
+            return Ok(stored);
+        }
+        let blocks = handed::fitting(question, handovers, self.classes())?;
+        let ids: Vec<u64> = handovers.iter().flat_map(Handover::ids).copied().collect();
+        // The holder's own list says who is one unit, over all handovers; every holder sees every
+        // announced record and prices all of them, whether it holds one, all or none.
+        let units = self.store.units().announced(&ids)?;
+        let asked = self.asked(question, blocks, |centred| handed::sizes(centred, handovers))?;
+        let mut measured = Measured::default();
+        handed::each_candidates(handovers, |chunk| asked.measure(&mut measured, chunk, None));
+        let charge = match question.batch {
+            Batch::Block(of) => match self.store.units().block(&units, of) {
+                Some(at) => Charge::Block { of, at },
+                None => Charge::All,
+            },
+            Batch::All | Batch::Mini(_) => Charge::All,
+        };
+        let about = About { blocks, records: ids.len(), charge, whitening: None, request };
+        let price = self.price(question, asked, &measured, &units, about)?;
+        let reserved = price.reserve(&mut self.store, noise)?;
+        let mut sums = Unreleased::<Sums>::empty(&reserved);
+        let mut room = Selection::default();
+        handed::each_candidates(handovers, |candidates| {
+            let chunk = SumsChunk { candidates, pending: None, room: &mut room };
+            self.store.add(&reserved, chunk, &mut sums);
+        });
+        self.store.release(reserved, sums)
+    }
+
+    /// The units of announced ids, numbered from 0 in order of appearance; `None` where every record
+    /// is its own. Refuses ids that its list does not have.
+    pub fn units_of(&self, ids: &[u64]) -> Result<Option<Vec<u32>>, AttributesDivisionError> {
+        let units = self.store.units();
+        Ok(if units.joins_records() { units.announced(ids)?.renumbered() } else { None })
+    }
+
+    /// Answers records silos that ask for the sums of their features by class: pays once for all
+    /// of them, draws the noise, then reads the classes of the records it holds.
+    pub fn release_features(
+        &mut self,
+        silos: &[Asking<'_>],
+        request: Request,
+        source: &mut impl NoiseSource,
+    ) -> Result<Released<FeatureMessage>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request)? {
+            return Ok(stored);
+        }
+        let (classes, units) = (self.classes(), self.store.units());
+        let price = features::price(&self.terms, classes, units, silos, request)?;
+        let reserved = price.reserve(&mut self.store, source)?;
+        let mut sums = Unreleased(reserved.asked().empty());
+        for (silo, &asking) in silos.iter().enumerate() {
+            self.store.add(&reserved, features::FeatureChunk { silo, asking }, &mut sums);
+        }
+        self.store.release(reserved, sums)
+    }
+
+    /// The class of every record it holds, as it is or randomised. Records of one unit get one
+    /// answer.
+    pub fn release_classes(
+        &mut self,
+        release: ClassRelease,
+        request: Request,
+        source: &mut impl NoiseSource,
+    ) -> Result<Released<ClassMessage>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request)? {
+            return Ok(stored);
+        }
+        let (ids, units) = (self.store.ids(), self.store.units());
+        let price = classes::price(release, self.classes(), ids, units, request)?;
+        let reserved = price.reserve(&mut self.store, source)?;
+        let mut answers = Unreleased(Vec::new());
+        self.store.add(&reserved, (), &mut answers);
+        self.store.release(reserved, answers)
+    }
+}

@@ -1,0 +1,45 @@
+//! The attributes division: the only code that reads `s`.
+//!
+//! Everything it sends goes through the door (`door.rs`): a [`Price`] that was made without `s`, paid from
+//! the store's own ledger, opens sums over the real classes, which leave as [`Released`] bytes or
+//! not at all.
+
+#[cfg(any(test, feature = "attack"))]
+pub mod attack;
+mod bounds;
+mod capped;
+mod classes;
+mod combinations;
+mod division;
+mod door;
+mod features;
+mod handed;
+mod integers;
+mod lattice;
+mod measured;
+pub mod noise;
+mod noised;
+mod price;
+mod store;
+mod sums;
+mod units;
+
+pub(crate) use bounds::CLASSES;
+pub use bounds::reach;
+pub use capped::{CAP_QUANTILE, Capped, CappedError, fits, mean_gram};
+pub use classes::ClassMessage;
+pub use division::{About, Asked, AttributesDivision, AttributesDivisionError};
+pub use door::{Message, Price, Released, Request, Reserved, Store, Unreleased};
+pub use features::{Asking, FeatureMessage};
+pub use lattice::{Centred, Sizes};
+pub use measured::Measured;
+pub use price::{IntegerNoise, PriceError};
+pub use steffle_wire::{
+    ClassRelease, NoiseScale, RandomisedResponse, RandomisedResponseError, Share, Terms,
+};
+pub use store::{Attributes, AttributesError, Sensitive};
+pub use sums::{Selection, Sums, SumsChunk};
+pub use units::UnitList;
+
+use combinations::Combinations;
+use steffle_model::record::MISSING_CLASS;

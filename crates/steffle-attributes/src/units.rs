@@ -1,0 +1,223 @@
+//! Who is one unit, and in which public block it is: the store's own list, not what is announced.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use steffle_privacy::ledger::Roll;
+use steffle_wire::Batch;
+
+use super::PriceError;
+
+/// The unit of every record that can be asked about.
+///
+/// A holder elsewhere has the list over the whole universal index, records that others hold
+/// included, so that nothing in it tells holdings. It is agreed on before a run, not read off an
+/// announcement: a unit announced in two halves, or by two silos, is still one, and pays once for
+/// what both halves move together.
+#[derive(Debug, Clone)]
+pub struct UnitList(Arc<List>);
+
+#[derive(Debug, Clone)]
+enum List {
+    /// Asked by position, every record its own.
+    Each(usize),
+    /// Asked by position.
+    Positions { of: Vec<u32>, count: usize },
+    /// Asked by id.
+    Index {
+        of: HashMap<u64, u32>,
+        /// Per unit the id that decides its block: the smallest when the unit entered.
+        keys: Vec<u64>,
+    },
+}
+
+/// The units of the records that a price is about, by position or by place in the announcement.
+#[derive(Debug, Clone)]
+pub(super) enum UnitsOf<'a> {
+    /// Every record its own.
+    Each(usize),
+    /// Listed.
+    Listed {
+        /// The unit of each.
+        of: std::borrow::Cow<'a, [u32]>,
+        /// Units in all.
+        count: usize,
+    },
+}
+
+impl UnitList {
+    /// For a division beside its records: the unit of every record, or each its own.
+    pub fn beside(records: usize, units: Option<&[u32]>) -> Self {
+        Self(Arc::new(match units {
+            None => List::Each(records),
+            Some(units) => List::Positions {
+                count: units.iter().max().map_or(0, |&last| last as usize + 1),
+                of: units.to_vec(),
+            },
+        }))
+    }
+
+    /// For a holder elsewhere: every id of the index with the number of its unit; units are
+    /// numbered from 0 without gaps.
+    pub fn index(ids: impl IntoIterator<Item = (u64, u32)>) -> Self {
+        let of: HashMap<u64, u32> = ids.into_iter().collect();
+        let count = of.values().max().map_or(0, |&last| last as usize + 1);
+        let mut keys = vec![u64::MAX; count];
+        for (&id, &unit) in &of {
+            let key = &mut keys[unit as usize];
+            *key = id.min(*key);
+        }
+        Self(Arc::new(List::Index { of, keys }))
+    }
+
+    /// The records of a store with these ids that it can be asked about, for its ledger. A holder
+    /// elsewhere charges the whole index, so that nothing tells what it holds.
+    pub(super) fn roll(&self, ids: &[u64]) -> Roll {
+        match &*self.0 {
+            List::Each(_) => Roll { ids: ids.to_vec(), units: Vec::new() },
+            List::Positions { of, .. } => Roll { ids: ids.to_vec(), units: of.clone() },
+            List::Index { of, .. } => {
+                let mut all: Vec<(u64, u32)> = of.iter().map(|(&id, &unit)| (id, unit)).collect();
+                all.sort_unstable();
+                let (ids, units) = all.into_iter().unzip();
+                Roll { ids, units }
+            }
+        }
+    }
+
+    /// Units in all.
+    pub fn count(&self) -> usize {
+        match &*self.0 {
+            List::Each(count) | List::Positions { count, .. } => *count,
+            List::Index { keys, .. } => keys.len(),
+        }
+    }
+
+    /// Whether some unit has several records.
+    pub(super) fn joins_records(&self) -> bool {
+        match &*self.0 {
+            List::Each(_) => false,
+            List::Positions { of, count } => of.len() != *count,
+            List::Index { of, keys } => {
+                of.len() != keys.iter().filter(|&&key| key != u64::MAX).count()
+            }
+        }
+    }
+
+    /// The units of a store that is asked by position; refuses one that is asked by id.
+    pub(super) fn of_positions(&self) -> Result<UnitsOf<'_>, PriceError> {
+        match &*self.0 {
+            List::Each(count) => Ok(UnitsOf::Each(*count)),
+            List::Positions { of, count } => Ok(UnitsOf::Listed { of: of.into(), count: *count }),
+            List::Index { .. } => {
+                Err(PriceError::Announced("this division is asked by id, not by position"))
+            }
+        }
+    }
+
+    /// The units of announced ids; refuses an id that the list does not have, and one that stands
+    /// twice.
+    pub(super) fn announced(&self, ids: &[u64]) -> Result<UnitsOf<'static>, PriceError> {
+        let List::Index { of, keys } = &*self.0 else {
+            return Err(PriceError::Announced("this division is asked by position, not by id"));
+        };
+        let unknown = PriceError::Announced("an announced record id is not in the agreed list");
+        let units: Option<Vec<u32>> = ids.iter().map(|id| of.get(id).copied()).collect();
+        let units = units.ok_or(unknown)?;
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(PriceError::Announced("a record id was announced twice"));
+        }
+        Ok(UnitsOf::Listed { of: units.into(), count: keys.len() })
+    }
+
+    /// The one public block, out of `blocks`, that all these units are in, if there is one.
+    pub(super) fn block(&self, units: &UnitsOf<'_>, blocks: u32) -> Option<u32> {
+        let (List::Index { keys, .. }, UnitsOf::Listed { of, .. }) = (&*self.0, units) else {
+            return None;
+        };
+        let block = |unit: &u32| Batch::block_with(keys[*unit as usize], blocks) as u32;
+        let first = of.first().map(block)?;
+        of.iter().all(|unit| block(unit) == first).then_some(first)
+    }
+
+    /// Per record of a store with these ids, the place of the record whose class is its unit's:
+    /// that with the smallest id. `None` where every record is its own unit.
+    pub(super) fn speakers(&self, ids: &[u64]) -> Option<Vec<u32>> {
+        let units: Vec<u32> = match &*self.0 {
+            List::Each(_) => return None,
+            List::Positions { of, .. } => of.clone(),
+            // An id that the list does not have can never be asked about.
+            List::Index { of, .. } => {
+                ids.iter().map(|id| of.get(id).copied().unwrap_or(u32::MAX)).collect()
+            }
+        };
+        let mut first: HashMap<u32, u32> = HashMap::new();
+        for (place, (unit, id)) in (0..).zip(units.iter().zip(ids)) {
+            let known = first.entry(*unit).or_insert(place);
+            if *id < ids[*known as usize] {
+                *known = place;
+            }
+        }
+        Some(units.iter().map(|unit| first[unit]).collect())
+    }
+}
+
+impl UnitsOf<'_> {
+    /// The same, on its own.
+    pub(super) fn to_owned(&self) -> UnitsOf<'static> {
+        match self {
+            Self::Each(count) => UnitsOf::Each(*count),
+            Self::Listed { of, count } => {
+                UnitsOf::Listed { of: of.clone().into_owned().into(), count: *count }
+            }
+        }
+    }
+
+    /// Units in all.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Each(count) | Self::Listed { count, .. } => *count,
+        }
+    }
+
+    /// The same groups, named by consecutive numbers in order of appearance.
+    pub(super) fn renumbered(&self) -> Option<Vec<u32>> {
+        let Self::Listed { of, .. } = self else { return None };
+        let mut numbers = HashMap::new();
+        let number = |unit: &u32| {
+            let next = numbers.len() as u32;
+            *numbers.entry(*unit).or_insert(next)
+        };
+        Some(of.iter().map(number).collect())
+    }
+
+    /// What was said of units, said of records.
+    pub(super) fn by_record(&self, by_unit: &[bool]) -> Vec<bool> {
+        match self {
+            Self::Each(_) => by_unit.to_vec(),
+            Self::Listed { of, .. } => of.iter().map(|&unit| by_unit[unit as usize]).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_announced_in_halves_is_in_one_block() {
+        let block = |list: &UnitList, id: u64| {
+            let announced = list.announced(&[id]).unwrap();
+            list.block(&announced, 2).unwrap()
+        };
+        let alone = UnitList::index((0..20).zip(0..));
+        let other = (1..20).find(|&id| block(&alone, id) != block(&alone, 0)).unwrap();
+        // Two records of one unit, whose ids alone would put them into different blocks.
+        let together = UnitList::index([(0, 0), (other, 0)]);
+        assert_eq!(block(&together, other), block(&together, 0));
+        let whole = together.announced(&[0, other]).unwrap();
+        assert!(together.block(&whole, 2).is_some());
+    }
+}
