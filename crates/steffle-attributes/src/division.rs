@@ -9,10 +9,11 @@ use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
 };
 use steffle_privacy::{Mu, Neighbours, Sampling};
-use steffle_wire::{Batch, Form, Handover, Question, QuestionError, Refused};
+use steffle_wire::{Batch, Form, Handover, Question};
 
 use super::bounds;
 use super::door::{Price, Released, Request, Store, Unreleased};
+use super::error::AttributesDivisionError;
 use super::lattice::{Centred, Lattice, Sizes};
 use super::measured::Measured;
 use super::noised::Noise;
@@ -24,52 +25,6 @@ use super::{
     classes, features, handed,
 };
 use crate::noise::NoiseSource;
-
-/// Why an attributes division refuses.
-#[derive(Debug, thiserror::Error, PartialEq)]
-#[non_exhaustive]
-pub enum AttributesDivisionError {
-    /// The two divisions of one silo do not hold the same records in the same order.
-    #[error(
-        "the two divisions of a silo hold different records ({records} records, {attributes} \
-         attributes, first difference at position {position}); match them by record id first"
-    )]
-    NotAligned {
-        /// Records in the records division.
-        records: usize,
-        /// Records in the attributes division.
-        attributes: usize,
-        /// The first position at which the ids differ.
-        position: usize,
-    },
-    /// The question does not fit the schema.
-    #[error(transparent)]
-    Question(#[from] QuestionError),
-    /// A handover does not fit the question.
-    #[error("a handover does not fit the question: {0}")]
-    Handover(&'static str),
-    /// The question has no price.
-    #[error(transparent)]
-    Price(#[from] PriceError),
-    /// The price was not reserved.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The second pass over the records did not see what was priced.
-    #[error(
-        "the records changed between pricing and summing; nothing was sent, and the price stays \
-         spent"
-    )]
-    Unpriced,
-}
-
-impl From<AttributesDivisionError> for Refused {
-    fn from(error: AttributesDivisionError) -> Self {
-        match error {
-            AttributesDivisionError::Refused(refusal) => refusal.into(),
-            error => Self::new("steffle::node::attributes", error),
-        }
-    }
-}
 
 /// Holds the sensitive classes and answers with released messages.
 pub struct AttributesDivision {

@@ -30,10 +30,10 @@ use steffle_model::record::GRID;
 use steffle_model::scores::Who;
 use steffle_privacy::discrete::slack;
 use steffle_privacy::ledger::{Charge, Cost, Kind, Refusal};
-use steffle_wire::{FeatureReply, FeatureSums, Writer};
+use steffle_wire::{CodecError, FeatureReply, FeatureSums, Summed, Writer};
 
 use super::bounds::{self, CLASSES};
-use super::door::{Held, Message, Price, Request, Unpriced, Work};
+use super::door::{Held, Message, Price, Released, Request, Unpriced, Work};
 use super::measured::table_factor;
 use super::price::{IntegerNoise, PriceError, largest};
 use super::units::UnitsOf;
@@ -46,6 +46,13 @@ use crate::noise::NoiseSource;
 pub enum FeatureMessage {}
 
 impl Message for FeatureMessage {}
+
+impl Released<FeatureMessage> {
+    /// What was released, as the part of one of `sites` holders: post-processing.
+    pub fn summed(&self, sites: usize) -> Result<Summed<FeatureReply>, CodecError> {
+        Ok(self.read()?.summed(sites))
+    }
+}
 
 /// What one records silo asks about.
 pub type Asking<'a> = (&'a Capped<'a>, Who<'a>);

@@ -8,9 +8,9 @@ use steffle_model::model::{Block, Coefficients, Gradient, Pending, kernel};
 use steffle_model::scores::Candidates;
 use steffle_privacy::ledger::{Kind, Refusal};
 use steffle_privacy::{Poisson, Sampler};
-use steffle_wire::{PrivateSums, Writer};
+use steffle_wire::{CodecError, PrivateSums, Summed, Writer};
 
-use super::door::{Held, Message, Reserved, Unpriced, Unreleased, Work};
+use super::door::{Held, Message, Released, Reserved, Unpriced, Unreleased, Work};
 use super::integers::{Digest, Integers};
 use super::lattice::{Centred, Lattice};
 use super::noised::{Drawn, Noise, noised};
@@ -188,6 +188,13 @@ impl Work for Sums {
         let any = asked.noise != Noise::None;
         noised(&asked, drawn, sums).write(writer);
         Ok(any)
+    }
+}
+
+impl Released<Sums> {
+    /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
+    pub fn summed(&self, scale: f64, sites: usize) -> Result<Summed<PrivateSums>, CodecError> {
+        Ok(self.read()?.summed(scale, sites))
     }
 }
 

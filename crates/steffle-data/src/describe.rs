@@ -167,7 +167,7 @@ fn questions(data: &Dataset, meaning: &Meaning) -> Vec<String> {
     }
     if recipe.missing == Missing::Drop && 10 * meaning.dropped > data.table().rows() {
         questions.push(format!(
-            "{} of {} rows miss a value and would be left out; --missing impute keeps them, --drop \
+            "{} of {} rows miss a value and would be left out; <missing impute> keeps them, <drop> \
              takes columns away that are mostly missing",
             meaning.dropped,
             data.table().rows()
@@ -221,7 +221,7 @@ fn codes(table: &Table, asked: impl Fn(&str) -> bool) -> Vec<String> {
             let (low, high) = (values[0], values[values.len() - 1]);
             format!(
                 "column `{name}` has {} whole numbers, {low} to {high}: amounts, or codes? Of codes say \
-                 --categorical {name}",
+                 <categorical {name}>",
                 values.len()
             )
         })

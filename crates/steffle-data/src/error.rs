@@ -29,7 +29,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The data set is not shipped and the user gave no file.
-    #[error("data set `{name}` is not shipped: give its file with --path ({advice})")]
+    #[error("data set `{name}` is not shipped: give its file with <path> ({advice})")]
     PathNeeded {
         /// The data set.
         name: String,
@@ -77,7 +77,7 @@ pub enum Error {
         "{origin}: line {line}: {found} cells where the header has {expected}{}",
         if *expected == 1 {
             "; is line 1 a title above the header (delete it), or is the delimiter another one \
-             (--delimiter)?"
+             (<delimiter>)?"
         } else {
             ""
         }
@@ -177,7 +177,7 @@ pub enum Error {
         second: &'static str,
     },
     /// Fewer sensitive columns than one.
-    #[error("no sensitive column is named; name at least one (--sensitive COLUMN)")]
+    #[error("no sensitive column is named; name at least one (<sensitive COLUMN>)")]
     NoSensitive,
     /// No column is left to predict from.
     #[error(
@@ -187,7 +187,7 @@ pub enum Error {
     /// Every row was left out.
     #[error(
         "{origin}: no rows left: {rows} rows read, {dropped} of them incomplete (missing values: {}); \
-         keep them with --missing impute, or leave out the columns that are mostly missing (--drop)",
+         keep them with <missing impute>, or leave out the columns that are mostly missing (<drop>)",
         list(columns)
     )]
     NoRows {
@@ -295,7 +295,7 @@ pub enum Error {
     /// Labels that are not among the agreed ones.
     #[error(
         "{origin}: {rows} rows have a label in `{column}` that is not among the agreed {}: {}{}; \
-         correct the file, or agree on it (--labels)",
+         correct the file, or agree on it (<labels>)",
         list(known),
         list(found),
         found.first().map(|first| meant(first, known)).unwrap_or_default()
@@ -315,7 +315,7 @@ pub enum Error {
     /// Labels that are probably meant to be one.
     #[error(
         "{origin}: the labels `{}` and `{}` of `{column}` differ in case or spaces only; make them one, \
-         or insist by naming all labels (--labels)",
+         or insist by naming all labels (<labels>)",
         names[0],
         names[1]
     )]
@@ -330,7 +330,7 @@ pub enum Error {
     /// Two silos disagree about a column.
     #[error(
         "the silos disagree about column `{column}`: {problem}; \
-         make the files agree, or name it in --categorical or --drop for every silo"
+         make the files agree, or name it in <categorical> or <drop> for every silo"
     )]
     Disagreement {
         /// The column.
@@ -396,7 +396,7 @@ pub enum Error {
         given: f64,
     },
     /// Heterogeneity without a column to order by.
-    #[error("heterogeneity {given} needs a column to sort by; name one (--partition-by COLUMN)")]
+    #[error("heterogeneity {given} needs a column to sort by; name one (<partition-by COLUMN>)")]
     NoPartitionColumn {
         /// The value given.
         given: f64,

@@ -134,7 +134,7 @@ impl<'a> Ground<'a> {
         if self.federation.transport().here().is_empty() {
             let message = format!("method {name} has all records in one process");
             return Err(Error::usage("config::processes", message).with_help(
-                "leave out --processes, or use steffle, one-shot or randomised-response",
+                "leave out <processes>, or use steffle, one-shot or randomised-response",
             ));
         }
         Ok(())
@@ -215,7 +215,7 @@ pub(crate) fn failed(error: &FederationError) -> Error {
         && refused.code == "steffle::ledger::run"
     {
         let help = "the same command was run to its end before, and its model is where it was \
-                    written; another --seed is another run, and is paid for";
+                    written; another <seed> is another run, and is paid for";
         return Error::data("ledger::run", error.to_string()).with_help(help);
     }
     Error::data("train::failed", error.to_string())

@@ -25,6 +25,9 @@
 //! | training | [`Fit::fit`], [`Fit::fit_with`] (progress, stopping), [`Fit::fit_path`] (several lambdas) |
 //! | the model | [`Model`]: decisions, metrics, privacy, what left in the clear, files |
 //!
+//! Errors and warnings name settings and their values in angle brackets, `<drop age>`: a command line
+//! shows them as flags, other programs as whatever settings are there.
+//!
 //! Noise comes from a seed unless a method is told `noise(NoiseOrigin::Secure)`: a simulation, which
 //! protects nobody and says so.
 

@@ -175,7 +175,7 @@ pub(crate) fn where_noise_is_from(said: &Statement, again: &str, paid: bool) -> 
         ),
         StatementKind::Simulation | StatementKind::None => format!(
             "This run is a simulation: its noise comes from a seed, and whoever knows the seed can \
-             subtract it, so nothing is protected here. With --noise secure the guarantee is \
+             subtract it, so nothing is protected here. With secret noise the guarantee is \
              real, and every further {again} the same records spends again."
         ),
     }

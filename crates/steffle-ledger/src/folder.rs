@@ -28,7 +28,7 @@ impl Books {
         if paths.len() != stores {
             let why = format!(
                 "has {} book(s), and the run has {stores} store(s) of attributes; every store has one \
-                 book (`steffle ledger init --silos {stores}`)",
+                 book: begin a ledger with {stores} of them",
                 paths.len()
             );
             return Err(wrong(why));
@@ -49,7 +49,7 @@ impl Books {
             if let Some(id) = moved {
                 let why = format!(
                     "record {id} is in the book of silo {}, and this run has it in silo {silo}; \
-                     cut the data as before (same rows, --silos, --heterogeneity and --seed)",
+                     cut the data as before (same rows, <silos>, <heterogeneity> and <seed>)",
                     silo_of[id]
                 );
                 return Err(wrong(why));

@@ -83,6 +83,9 @@ pub enum FederationError {
         /// Why.
         source: CodecError,
     },
+    /// The sites' sums do not add up to what was asked for.
+    #[error("what the sites add up is not what was asked for: {0}")]
+    Total(CodecError),
     /// A node did not reply.
     #[error(transparent)]
     Lost(#[from] Lost),

@@ -6,6 +6,7 @@ use steffle_model::scores::NO_CELL;
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::handover::{read_rows, write_rows};
 use super::pooled::Agreed;
+use super::summed::{Sum, Summed, Totals};
 
 /// What a records silo sends to an attributes holder: the holder learns x.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,13 +92,6 @@ impl Decode for FeatureRows {
 }
 
 impl FeatureSums {
-    /// Adds what another holder released about the same silo's records.
-    pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        }
-        self.deviation = self.deviation.hypot(other.deviation);
-    }
     /// What was released goes on to whom it is about.
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.f64(self.deviation);
@@ -106,21 +100,39 @@ impl FeatureSums {
     }
 }
 
-/// The reply of a node whose sums stay in its house, or go to silos by letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoSums;
-
-impl Encode for NoSums {
-    fn encode(&self, writer: &mut Writer) {
-        writer.u32(0);
-    }
-}
-
 impl FeatureReply {
+    /// What was released, as the part of one of `sites` holders: post-processing.
+    pub fn summed(&self, sites: usize) -> Summed<Self> {
+        Summed::of_released(sites, |numbers| {
+            numbers.length(self.silos.len());
+            for FeatureSums { sums, deviation } in &self.silos {
+                numbers.released(&[deviation * deviation]);
+                numbers.length(sums.len());
+                sums.iter().for_each(|sum| numbers.released(sum));
+            }
+        })
+    }
+
     /// The bytes of the reply. It has no encoding of its own: only what was released is sent.
     pub fn write(&self, writer: &mut Writer) {
         writer.u32(self.silos.len() as u32);
         self.silos.iter().for_each(|silo| silo.write(writer));
+    }
+}
+
+/// The holders' noise adds up by its variance.
+impl Sum for FeatureReply {
+    type Total = Self;
+
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        let silo = |totals: &mut Totals<'_>| {
+            let variance: f64 = totals.list()?.iter().sum();
+            Ok(FeatureSums { deviation: variance.max(0.0).sqrt(), sums: totals.lists()? })
+        };
+        // A node whose sums stay in its house, or go to silos by letter, adds nothing.
+        let silos = if totals.is_empty() { 0 } else { totals.length()? };
+        let silos = (0..silos).map(|_| silo(totals)).collect::<Result<_, CodecError>>()?;
+        Ok(Self { silos })
     }
 }
 

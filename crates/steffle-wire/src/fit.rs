@@ -8,6 +8,7 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::QuestionError;
 use super::request::Ask;
+use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// The parts of a step at whose ends a silo tells the loss; the first is the whole step.
 pub const LENGTHS: [f64; 8] = [1.0, 0.7, 0.5, 0.35, 0.2, 0.1, 0.03, 0.01];
@@ -58,7 +59,7 @@ pub enum FitQuestion {
     },
 }
 
-/// The reply: sums over all records of the silo.
+/// The reply: sums over all records.
 ///
 /// | question | values | vectors |
 /// |---|---|---|
@@ -71,7 +72,7 @@ pub enum FitQuestion {
 /// first. (The columns of a table have a constant sum.)
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FitSums {
-    /// Records the silo has.
+    /// Records there are.
     pub held: u64,
     /// Single numbers.
     pub values: Vec<f64>,
@@ -104,7 +105,7 @@ impl Tables {
 
 impl Ask for FitQuestion {
     const KIND: Kind = Kind::Fit;
-    type Reply = FitSums;
+    type Reply = Summed<FitSums>;
 }
 
 impl FitQuestion {
@@ -156,16 +157,6 @@ impl FitQuestion {
 }
 
 impl FitSums {
-    /// Adds another silo's reply to the same question.
-    pub fn add(&mut self, other: &Self) {
-        let add = |mine: &mut [f64], theirs: &[f64]| {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        };
-        self.held += other.held;
-        add(&mut self.values, &other.values);
-        self.vectors.iter_mut().zip(&other.vectors).for_each(|(mine, own)| add(mine, own));
-    }
-
     /// Refuses a reply of another shape than the question's answer has.
     pub fn check(&self, shape: (usize, usize), parameters: usize) -> Result<(), CodecError> {
         let vectors = self.vectors.iter().all(|vector| vector.len() == parameters);
@@ -181,16 +172,6 @@ impl FitSums {
     }
 }
 
-fn write_all(vectors: &[Vec<f64>], writer: &mut Writer) {
-    writer.u32(vectors.len() as u32);
-    vectors.iter().for_each(|vector| writer.f64s(vector));
-}
-
-fn read_all(reader: &mut Reader<'_>) -> Result<Vec<Vec<f64>>, CodecError> {
-    let count = reader.u32()?;
-    (0..count).map(|_| reader.f64s()).collect()
-}
-
 impl Encode for FitQuestion {
     fn encode(&self, writer: &mut Writer) {
         match self {
@@ -204,13 +185,13 @@ impl Encode for FitQuestion {
                 writer.f64s(theta);
                 writer.f64s(diagonal);
                 writer.u64(*records);
-                write_all(vectors, writer);
+                writer.vectors(vectors);
             }
             Self::Step { theta, direction, before, imputed } => {
                 writer.u8(3);
                 writer.f64s(theta);
                 writer.f64s(direction);
-                write_all(before, writer);
+                writer.vectors(before);
                 writer.u8(u8::from(*imputed));
             }
         }
@@ -225,11 +206,11 @@ impl Decode for FitQuestion {
             2 => {
                 let (theta, diagonal) = (reader.f64s()?, reader.f64s()?);
                 let metric = Metric { theta, diagonal, records: reader.u64()? };
-                Ok(Self::Image { metric, vectors: read_all(reader)? })
+                Ok(Self::Image { metric, vectors: reader.vectors()? })
             }
             3 => {
                 let (theta, direction) = (reader.f64s()?, reader.f64s()?);
-                let before = read_all(reader)?;
+                let before = reader.vectors()?;
                 let imputed = match reader.u8()? {
                     0 => false,
                     1 => true,
@@ -242,17 +223,18 @@ impl Decode for FitQuestion {
     }
 }
 
-impl Encode for FitSums {
-    fn encode(&self, writer: &mut Writer) {
-        writer.u64(self.held);
-        writer.f64s(&self.values);
-        write_all(&self.vectors, writer);
+impl Sum for FitSums {
+    type Total = Self;
+
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        Ok(Self { held: totals.count()?, values: totals.list()?, vectors: totals.lists()? })
     }
 }
 
-impl Decode for FitSums {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (held, values) = (reader.u64()?, reader.f64s()?);
-        Ok(Self { held, values, vectors: read_all(reader)? })
+impl Summand for FitSums {
+    fn write(&self, numbers: &mut Numbers) {
+        numbers.count(self.held);
+        numbers.list(&self.values);
+        numbers.lists(&self.vectors);
     }
 }

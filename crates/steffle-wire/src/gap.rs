@@ -5,6 +5,7 @@ use steffle_model::decode::{Corrected, Correction, Energy};
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::request::Ask;
+use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// Asks what the release tells about the decisions of one model or, where a model was trained on
 /// it, of the unconstrained one and that one.
@@ -14,17 +15,20 @@ pub struct Gap {
     pub thetas: Vec<Vec<f64>>,
 }
 
-/// What a silo's part of the release tells.
+/// What a silo's part of the release, or that of all silos, tells.
 ///
-/// From all silos' parts the server estimates a model's gap and how sure that is.
+/// From it the server estimates a model's gap and how sure that is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GapSums {
     /// Per model and cell.
     pub models: Vec<Vec<GapCell>>,
     /// `sum_i shat_ir scale_i f_i` of the classes that a message has, where silos pool.
     pub expected: Vec<Vec<f64>>,
-    /// The energy of the silo's own message, where it has one and two models were asked about.
+    /// The energies of the silos' own messages, added up, where they have any and two models were
+    /// asked about.
     pub energy: Option<Energy>,
+    /// How many messages these are.
+    pub messages: f64,
 }
 
 /// The decisions of one cell by class, `[class][label]`, and what the message needs to correct
@@ -66,7 +70,7 @@ impl GapCell {
 
 impl Ask for Gap {
     const KIND: Kind = Kind::Gap;
-    type Reply = GapSums;
+    type Reply = Summed<GapSums>;
 }
 
 impl Encode for Gap {
@@ -81,51 +85,71 @@ impl Decode for Gap {
     }
 }
 
-impl Encode for GapSums {
-    fn encode(&self, writer: &mut Writer) {
-        writer.u32(self.models.len() as u32);
-        self.models.iter().for_each(|cells| writer.values(cells));
-        writer.vectors(&self.expected);
-        writer.option(self.energy.as_ref(), |writer, energy| {
-            writer.f64(energy.all);
-            writer.f64(energy.noise);
+impl Sum for GapSums {
+    type Total = Self;
+
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        let cells = |totals: &mut Totals<'_>| {
+            let count = totals.length()?;
+            (0..count).map(|_| GapCell::read(totals)).collect::<Result<_, CodecError>>()
+        };
+        let count = totals.length()?;
+        let models = (0..count).map(|_| cells(totals)).collect::<Result<_, CodecError>>()?;
+        let (expected, energy) = (totals.lists()?, totals.list()?);
+        let [all, noise, messages] = energy[..] else {
+            return Err(CodecError::Shape("an energy is three numbers".to_owned()));
+        };
+        let energy = (messages > 0.0).then_some(Energy { all, noise });
+        Ok(Self { models, expected, energy, messages })
+    }
+}
+
+impl Summand for GapSums {
+    fn write(&self, numbers: &mut Numbers) {
+        numbers.length(self.models.len());
+        for cells in &self.models {
+            numbers.length(cells.len());
+            cells.iter().for_each(|cell| cell.write(numbers));
+        }
+        numbers.lists(&self.expected);
+        let energy = self.energy.unwrap_or_default();
+        numbers.list(&[energy.all, energy.noise, self.messages]);
+    }
+}
+
+/// Rates and covariances are about means, which do not add up; the sums that they are made of do.
+impl GapCell {
+    fn write(&self, numbers: &mut Numbers) {
+        let Self { records, rates, masses, covariances, numbers: own, variances } = self;
+        let decided: Vec<f64> = rates.iter().map(|rate| records * rate).collect();
+        let crossed = covariances.iter().enumerate().map(|(at, covariance)| {
+            let (class, label) = (at / rates.len(), at % rates.len());
+            covariance + masses[class] * rates[label]
         });
+        numbers.number(*records);
+        numbers.list(&decided);
+        numbers.list(masses);
+        numbers.list(&crossed.collect::<Vec<_>>());
+        numbers.lists(own);
+        numbers.list(variances);
     }
-}
 
-impl Decode for GapSums {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let count = reader.u32()?;
-        let models = (0..count).map(|_| reader.values()).collect::<Result<_, _>>()?;
-        let expected = reader.vectors()?;
-        let energy =
-            |reader: &mut Reader<'_>| Ok(Energy { all: reader.f64()?, noise: reader.f64()? });
-        Ok(Self { models, expected, energy: reader.option("energy", energy)? })
-    }
-}
-
-impl Encode for GapCell {
-    fn encode(&self, writer: &mut Writer) {
-        let Self { records, rates, masses, covariances, numbers, variances } = self;
-        writer.f64(*records);
-        [rates, masses, covariances, variances].into_iter().for_each(|list| writer.f64s(list));
-        writer.vectors(numbers);
-    }
-}
-
-impl Decode for GapCell {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let records = reader.f64()?;
-        let (rates, masses) = (reader.f64s()?, reader.f64s()?);
-        let (covariances, variances) = (reader.f64s()?, reader.f64s()?);
-        let numbers = reader.vectors()?;
-        let (labels, classes) = (rates.len(), masses.len());
-        let whole = covariances.len() == labels.saturating_mul(classes)
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        let (records, decided, masses) = (totals.number()?, totals.list()?, totals.list()?);
+        let (crossed, numbers, variances) = (totals.list()?, totals.lists()?, totals.list()?);
+        let (labels, classes) = (decided.len(), masses.len());
+        let whole = crossed.len() == labels.saturating_mul(classes)
             && variances.len() == labels
             && (numbers.is_empty() || numbers.len() == labels);
         if !whole {
             return Err(CodecError::Shape("a cell is not one number per class and label".into()));
         }
+        let rates: Vec<f64> = decided.iter().map(|sum| sum / records.max(1.0)).collect();
+        let covariances = crossed.iter().enumerate().map(|(at, sum)| {
+            let (class, label) = (at / labels, at % labels);
+            sum - masses[class] * rates[label]
+        });
+        let covariances = covariances.collect();
         Ok(Self { records, rates, masses, covariances, numbers, variances })
     }
 }

@@ -8,6 +8,7 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::QuestionError;
 use super::request::Ask;
+use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// What the server asks of records whose classes are imputed.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,10 +17,10 @@ pub struct ImputedQuestion {
     pub theta: Vec<f64>,
 }
 
-/// The reply: sums over all records of the silo.
+/// The reply: sums over all records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImputedSums {
-    /// Records the silo has.
+    /// Records there are.
     pub held: u64,
     /// Sum of the losses.
     pub loss: f64,
@@ -47,7 +48,7 @@ pub struct ImputedCell {
 
 impl Ask for ImputedQuestion {
     const KIND: Kind = Kind::Imputed;
-    type Reply = ImputedSums;
+    type Reply = Summed<ImputedSums>;
 }
 
 impl ImputedQuestion {
@@ -65,24 +66,6 @@ impl ImputedQuestion {
     }
 }
 
-impl ImputedSums {
-    /// Adds another silo's reply to the same question.
-    pub fn add(&mut self, other: &Self) {
-        let add = |mine: &mut [f64], theirs: &[f64]| {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        };
-        self.held += other.held;
-        self.loss += other.loss;
-        add(&mut self.gradient, &other.gradient);
-        add(&mut self.diagonal, &other.diagonal);
-        for (mine, theirs) in self.cells.iter_mut().zip(&other.cells) {
-            mine.count += theirs.count;
-            add(&mut mine.table, &theirs.table);
-            mine.slopes.iter_mut().zip(&theirs.slopes).for_each(|(mine, own)| add(mine, own));
-        }
-    }
-}
-
 impl Encode for ImputedQuestion {
     fn encode(&self, writer: &mut Writer) {
         writer.f64s(&self.theta);
@@ -95,34 +78,32 @@ impl Decode for ImputedQuestion {
     }
 }
 
-impl Encode for ImputedSums {
-    fn encode(&self, writer: &mut Writer) {
-        writer.u64(self.held);
-        writer.f64(self.loss);
-        writer.f64s(&self.gradient);
-        writer.f64s(&self.diagonal);
-        writer.u32(self.cells.len() as u32);
-        for cell in &self.cells {
-            writer.f64(cell.count);
-            writer.f64s(&cell.table);
-            writer.u32(cell.slopes.len() as u32);
-            cell.slopes.iter().for_each(|slope| writer.f64s(slope));
-        }
+impl Sum for ImputedSums {
+    type Total = Self;
+
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        let (held, loss) = (totals.count()?, totals.number()?);
+        let (gradient, diagonal, count) = (totals.list()?, totals.list()?, totals.length()?);
+        let cell = |_| {
+            let (count, table) = (totals.number()?, totals.list()?);
+            Ok(ImputedCell { count, table, slopes: totals.lists()? })
+        };
+        let cells = (0..count).map(cell).collect::<Result<_, CodecError>>()?;
+        Ok(Self { held, loss, gradient, diagonal, cells })
     }
 }
 
-impl Decode for ImputedSums {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (held, loss) = (reader.u64()?, reader.f64()?);
-        let (gradient, diagonal) = (reader.f64s()?, reader.f64s()?);
-        let count = reader.u32()?;
-        let cell = |reader: &mut Reader<'_>| {
-            let (count, table) = (reader.f64()?, reader.f64s()?);
-            let slopes = reader.u32()?;
-            let slopes = (0..slopes).map(|_| reader.f64s()).collect::<Result<_, CodecError>>()?;
-            Ok(ImputedCell { count, table, slopes })
-        };
-        let cells = (0..count).map(|_| cell(reader)).collect::<Result<_, CodecError>>()?;
-        Ok(Self { held, loss, gradient, diagonal, cells })
+impl Summand for ImputedSums {
+    fn write(&self, numbers: &mut Numbers) {
+        numbers.count(self.held);
+        numbers.number(self.loss);
+        numbers.list(&self.gradient);
+        numbers.list(&self.diagonal);
+        numbers.length(self.cells.len());
+        for cell in &self.cells {
+            numbers.number(cell.count);
+            numbers.list(&cell.table);
+            numbers.lists(&cell.slopes);
+        }
     }
 }

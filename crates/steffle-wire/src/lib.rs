@@ -2,7 +2,8 @@
 //!
 //! A round has a records leg (the server's [`Question`] to the records divisions, their
 //! [`PublicSums`] back) and an attributes leg (the handover of model outputs, and the noisy
-//! [`PrivateSums`] back). Replies are sums, never means.
+//! [`PrivateSums`] back). Replies are sums, never means, and the server reads their totals over all
+//! sites ([`Summed`]).
 
 mod classes;
 mod codec;
@@ -21,6 +22,7 @@ mod release;
 mod request;
 mod response;
 mod round;
+mod summed;
 mod sums;
 mod terms;
 mod transport;
@@ -30,7 +32,7 @@ pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode};
 pub use envelope::{
     Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
 };
-pub use features::{FeatureReply, FeatureRows, FeatureSums, NoSums};
+pub use features::{FeatureReply, FeatureRows, FeatureSums};
 pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};
 pub use gap::{Gap, GapCell, GapSums};
 pub use handover::Handover;
@@ -43,8 +45,9 @@ pub use refused::Refused;
 pub use release::{Pool, Release, TakeIn};
 pub use request::{Ask, Done};
 pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
-pub use round::{Loss, Round, RoundReply, RoundSums};
-pub use sums::{CellSums, PrivateSums, PublicSums};
+pub use round::{Loss, Round, RoundReply};
+pub use summed::{Added, Beyond, Numbers, Sum, Summand, Summed, Totals};
+pub use sums::{CellSums, PrivateSums, PrivateTotals, PublicSums};
 pub use terms::{NoiseScale, RowCap, Share, Terms};
 pub use transport::{Answer, Letter, Lost, Transport};
 

@@ -4,6 +4,7 @@
 use steffle_model::linear::Symmetric;
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::summed::{Numbers, Sum, Summand, Totals};
 
 /// One silo's part of a pooled sum. Which numbers it holds depends on the exchange: records and
 /// Gram matrix; records and cap; or records, noise variance, the sum of the capped features, the
@@ -32,47 +33,24 @@ impl PooledSums {
     pub fn of(numbers: Vec<f64>) -> Self {
         Self { numbers, vectors: Vec::new(), matrix: Symmetric::zeros(0) }
     }
+}
 
-    /// Adds another silo's part; refuses one of another shape.
-    pub fn add(&mut self, other: &Self) -> Result<(), CodecError> {
-        let same = self.numbers.len() == other.numbers.len()
-            && self.matrix.size() == other.matrix.size()
-            && self.vectors.len() == other.vectors.len()
-            && self.vectors.iter().zip(&other.vectors).all(|(a, b)| a.len() == b.len());
-        if !same {
-            return Err(CodecError::Shape("silos pool sums of different shapes".to_owned()));
-        }
-        let add = |mine: &mut [f64], theirs: &[f64]| {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-        };
-        add(&mut self.numbers, &other.numbers);
-        self.vectors.iter_mut().zip(&other.vectors).for_each(|(mine, theirs)| add(mine, theirs));
-        self.matrix.add(1.0, &other.matrix);
-        Ok(())
+impl Sum for PooledSums {
+    type Total = Self;
+
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        let (numbers, vectors) = (totals.list()?, totals.lists()?);
+        let (size, lower) = (totals.length()?, totals.list()?);
+        Ok(Self { numbers, vectors, matrix: from_lower(size, &lower)? })
     }
 }
 
-impl Encode for PooledSums {
-    fn encode(&self, writer: &mut Writer) {
-        writer.f64s(&self.numbers);
-        writer.u32(self.vectors.len() as u32);
-        self.vectors.iter().for_each(|vector| writer.f64s(vector));
-        self.matrix.encode(writer);
-    }
-
-    fn size_hint(&self) -> usize {
-        1000 + 4 * self.matrix.size() * (self.matrix.size() + 1)
-    }
-}
-
-impl Decode for PooledSums {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let numbers = reader.f64s()?;
-        let count = reader.u32()?;
-        let vectors: Vec<Vec<f64>> =
-            (0..count).map(|_| reader.f64s()).collect::<Result<_, CodecError>>()?;
-        finite(numbers.iter().chain(vectors.iter().flatten()))?;
-        Ok(Self { numbers, vectors, matrix: Symmetric::decode(reader)? })
+impl Summand for PooledSums {
+    fn write(&self, numbers: &mut Numbers) {
+        numbers.list(&self.numbers);
+        numbers.lists(&self.vectors);
+        numbers.length(self.matrix.size());
+        numbers.list(&lower(&self.matrix));
     }
 }
 
@@ -95,9 +73,7 @@ impl Decode for Agreed {
 impl Encode for Symmetric {
     fn encode(&self, writer: &mut Writer) {
         writer.u32(self.size() as u32);
-        let lower: Vec<f64> =
-            (0..self.size()).flat_map(|i| self.row(i)[..=i].iter().copied()).collect();
-        writer.f64s(&lower);
+        writer.f64s(&lower(self));
     }
 }
 
@@ -105,12 +81,20 @@ impl Decode for Symmetric {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let size = reader.u32()? as usize;
         let lower = reader.f64s()?;
-        if size.checked_add(1).and_then(|next| size.checked_mul(next)) != Some(2 * lower.len()) {
-            return Err(CodecError::Shape("a matrix is not its lower triangle".to_owned()));
-        }
         finite(lower.iter())?;
-        Ok(Self::from_lower(size, |i, j| lower[i * (i + 1) / 2 + j]))
+        from_lower(size, &lower)
     }
+}
+
+fn lower(matrix: &Symmetric) -> Vec<f64> {
+    (0..matrix.size()).flat_map(|i| matrix.row(i)[..=i].iter().copied()).collect()
+}
+
+fn from_lower(size: usize, lower: &[f64]) -> Result<Symmetric, CodecError> {
+    if size.checked_add(1).and_then(|next| size.checked_mul(next)) != Some(2 * lower.len()) {
+        return Err(CodecError::Shape("a matrix is not its lower triangle".to_owned()));
+    }
+    Ok(Symmetric::from_lower(size, |i, j| lower[i * (i + 1) / 2 + j]))
 }
 
 fn finite<'a>(mut numbers: impl Iterator<Item = &'a f64>) -> Result<(), CodecError> {

@@ -8,6 +8,7 @@ use steffle_privacy::PrivacyError;
 use steffle_privacy::ledger::Refusal;
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::summed::Beyond;
 
 /// A refusal, as it travels. No part of it depends on `s`.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,9 @@ impl Refused {
     pub const MESSAGE: &'static str = "steffle::wire::message";
     /// The code of a request that its state does not allow.
     pub const STATE: &'static str = "steffle::node::state";
+
+    /// The code of sums that are too large to be added up.
+    pub const RANGE: &'static str = "steffle::node::range";
 
     /// A refusal without numbers.
     pub fn new(code: impl Into<String>, text: impl fmt::Display) -> Self {
@@ -48,6 +52,12 @@ impl std::error::Error for Refused {}
 impl From<CodecError> for Refused {
     fn from(error: CodecError) -> Self {
         Self::new(Self::MESSAGE, error)
+    }
+}
+
+impl From<Beyond> for Refused {
+    fn from(beyond: Beyond) -> Self {
+        Self::new(Self::RANGE, beyond)
     }
 }
 

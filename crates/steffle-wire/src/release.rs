@@ -8,6 +8,7 @@ use super::envelope::Kind;
 use super::features::{FeatureReply, FeatureSums};
 use super::pooled::{Agreed, PooledSums};
 use super::request::{Ask, Done};
+use super::summed::Summed;
 
 /// Asks for the one release of a run.
 ///
@@ -66,12 +67,12 @@ pub enum TakeIn {
 /// letter. A silo with both divisions keeps what it released.
 impl Ask for Release {
     const KIND: Kind = Kind::Release;
-    type Reply = FeatureReply;
+    type Reply = Summed<FeatureReply>;
 }
 
 impl Ask for Pool {
     const KIND: Kind = Kind::Pool;
-    type Reply = PooledSums;
+    type Reply = Summed<PooledSums>;
 }
 
 impl Ask for TakeIn {

@@ -4,7 +4,8 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::Question;
 use super::request::Ask;
-use super::sums::{PrivateSums, PublicSums};
+use super::summed::{Added, Summed};
+use super::sums::{PrivateSums, PrivateTotals, PublicSums};
 use super::terms::NoiseScale;
 
 /// Asks for loss and gradient at theta, over all records.
@@ -27,26 +28,17 @@ pub struct Round {
     pub noise: Option<NoiseScale>,
 }
 
-/// What a node answers to [`Round`]: what its role has.
-#[derive(Debug, Clone, PartialEq)]
+/// What a node answers to [`Round`]: its part of what its role has.
 pub struct RoundReply {
     /// Sums that do not involve `s`.
-    pub public: Option<PublicSums>,
-    /// Sums that do, with their noise.
-    pub private: Option<PrivateSums>,
-}
-
-/// A round's reply, being written. Only what was released encodes as private sums.
-pub struct RoundSums<'a, R> {
-    /// Sums that do not involve `s`.
-    pub public: Option<&'a PublicSums>,
+    pub public: Option<Summed<PublicSums>>,
     /// Sums that do, released.
-    pub private: Option<&'a R>,
+    pub private: Option<Summed<PrivateSums>>,
 }
 
 impl Ask for Loss {
     const KIND: Kind = Kind::Loss;
-    type Reply = PublicSums;
+    type Reply = Summed<PublicSums>;
 }
 
 impl Ask for Round {
@@ -96,21 +88,43 @@ impl Decode for NoiseScale {
     }
 }
 
-impl<R: Encode> Encode for RoundSums<'_, R> {
+impl Encode for RoundReply {
     fn encode(&self, writer: &mut Writer) {
-        writer.option(self.public, |writer, public| public.encode(writer));
-        writer.option(self.private, |writer, private| private.encode(writer));
+        writer.option(self.public.as_ref(), |writer, public| public.encode(writer));
+        writer.option(self.private.as_ref(), |writer, private| private.encode(writer));
     }
 
     fn size_hint(&self) -> usize {
-        let public = self.public.map_or(0, Encode::size_hint);
-        public + self.private.map_or(0, Encode::size_hint)
+        let public = self.public.as_ref().map_or(0, Encode::size_hint);
+        public + self.private.as_ref().map_or(0, Encode::size_hint)
     }
 }
 
 impl Decode for RoundReply {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let public = reader.option("public sums", PublicSums::decode)?;
-        Ok(Self { public, private: reader.option("private sums", PrivateSums::decode)? })
+        let public = reader.option("public sums", Summed::decode)?;
+        Ok(Self { public, private: reader.option("private sums", Summed::decode)? })
+    }
+}
+
+impl Added for RoundReply {
+    type Total = (Option<PublicSums>, Option<PrivateTotals>);
+
+    fn add(&mut self, other: &Self) -> Result<(), CodecError> {
+        add(self.public.as_mut(), other.public.as_ref())?;
+        add(self.private.as_mut(), other.private.as_ref())
+    }
+
+    fn total(&self) -> Result<Self::Total, CodecError> {
+        let public = self.public.as_ref().map(Added::total).transpose()?;
+        Ok((public, self.private.as_ref().map(Added::total).transpose()?))
+    }
+}
+
+fn add<T: Added>(mine: Option<&mut T>, theirs: Option<&T>) -> Result<(), CodecError> {
+    match (mine, theirs) {
+        (Some(mine), Some(theirs)) => mine.add(theirs),
+        (None, None) => Ok(()),
+        _ => Err(CodecError::Shape("sites of one role answer with different sums".to_owned())),
     }
 }

@@ -1,13 +1,15 @@
-//! The replies: sums over the records of a batch, never means.
+//! The replies of a round: sums over records, never means.
 
-use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use super::codec::{CodecError, Decode, Reader, Writer};
+use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// What does not involve `s`: exact.
 ///
-/// Loss, gradients and counts of one silo's batch, computed from x and y alone.
-#[derive(Debug, Clone, PartialEq)]
+/// Loss, gradients and counts of a batch, computed from x and y alone, times `n_j / m`: estimates of
+/// the sums over all records, so that unequal silos count by their size.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PublicSums {
-    /// Records the silo has.
+    /// Records there are.
     pub held: u64,
     /// Records in the batch.
     pub batch: u64,
@@ -24,8 +26,8 @@ pub struct PublicSums {
 /// A cell is a part of the records within which groups are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellSums {
-    /// Records of the batch in the cell.
-    pub count: u64,
+    /// Records in the cell.
+    pub count: f64,
     /// Sum of the scores (`sum_i F_i`).
     pub scores: Vec<f64>,
     /// `sum_i J_i' (2 mean_r C_r - q)`; empty in the clipped form, where it is part of the
@@ -55,31 +57,72 @@ pub struct PrivateSums {
     pub theta_shaped: bool,
 }
 
-impl Encode for PublicSums {
-    fn encode(&self, writer: &mut Writer) {
-        writer.u64(self.held);
-        writer.u64(self.batch);
-        writer.f64(self.loss);
-        writer.f64s(&self.gradient);
-        writer.u32(self.cells.len() as u32);
+impl PublicSums {
+    /// `n_j / m`: how many records one of the batch stands for; 0 of an empty batch.
+    pub fn scale(&self) -> f64 {
+        if self.batch > 0 { self.held as f64 / self.batch as f64 } else { 0.0 }
+    }
+}
+
+/// What the stores of all sites released in a round, added up.
+///
+/// Noise is known by the sum of its variances: nothing here is about one store.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PrivateTotals {
+    /// As [`PrivateSums::tables`].
+    pub tables: Vec<Vec<f64>>,
+    /// As [`PrivateSums::thetas`].
+    pub thetas: Vec<Vec<f64>>,
+    /// Variance of the noise of a table entry.
+    pub table_variance: f64,
+    /// Scale of the noise of a theta message, squared.
+    pub theta_variance: f64,
+    /// The sum of all [`PrivateSums::theta_signal`], and how many replies had one.
+    pub signal: (f64, f64),
+    /// Whether noise is shaped somewhere.
+    pub theta_shaped: bool,
+}
+
+impl Sum for PublicSums {
+    type Total = Self;
+
+    fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
+        let (held, batch, loss) = (totals.count()?, totals.count()?, totals.number()?);
+        let (gradient, count) = (totals.list()?, totals.length()?);
+        let cell = |_| {
+            let (count, scores) = (totals.number()?, totals.list()?);
+            Ok(CellSums { count, scores, theta: totals.list()? })
+        };
+        let cells = (0..count).map(cell).collect::<Result<_, CodecError>>()?;
+        Ok(Self { held, batch, loss, gradient, cells })
+    }
+}
+
+impl Summand for PublicSums {
+    fn write(&self, numbers: &mut Numbers) {
+        numbers.count(self.held);
+        numbers.count(self.batch);
+        numbers.number(self.loss);
+        numbers.list(&self.gradient);
+        numbers.length(self.cells.len());
         for cell in &self.cells {
-            writer.u64(cell.count);
-            writer.f64s(&cell.scores);
-            writer.f64s(&cell.theta);
+            numbers.number(cell.count);
+            numbers.list(&cell.scores);
+            numbers.list(&cell.theta);
         }
     }
 }
 
-impl Decode for PublicSums {
-    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (held, batch, loss) = (reader.u64()?, reader.u64()?, reader.f64()?);
-        let gradient = reader.f64s()?;
-        let count = reader.u32()?;
-        let cell = |reader: &mut Reader<'_>| {
-            Ok(CellSums { count: reader.u64()?, scores: reader.f64s()?, theta: reader.f64s()? })
+impl Sum for PrivateSums {
+    type Total = PrivateTotals;
+
+    fn read(totals: &mut Totals<'_>) -> Result<PrivateTotals, CodecError> {
+        let (tables, thetas, noise) = (totals.lists()?, totals.lists()?, totals.list()?);
+        let [table_variance, theta_variance, signal, signals, shaped] = noise[..] else {
+            return Err(CodecError::Shape("what is said of noise is five numbers".to_owned()));
         };
-        let cells = (0..count).map(|_| cell(reader)).collect::<Result<_, CodecError>>()?;
-        Ok(Self { held, batch, loss, gradient, cells })
+        let (signal, theta_shaped) = ((signal, signals), shaped > 0.0);
+        Ok(PrivateTotals { tables, thetas, table_variance, theta_variance, signal, theta_shaped })
     }
 }
 
@@ -94,6 +137,25 @@ impl PrivateSums {
             theta_deviation: 0.0,
             theta_shaped: false,
         }
+    }
+
+    /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
+    pub fn summed(&self, scale: f64, sites: usize) -> Summed<Self> {
+        let scaled = |list: &Vec<f64>| list.iter().map(|value| scale * value).collect::<Vec<_>>();
+        let signals = f64::from(u8::from(self.theta_signal > 0.0));
+        Summed::of_released(sites, |numbers| {
+            for lists in [&self.tables, &self.thetas] {
+                numbers.length(lists.len());
+                lists.iter().for_each(|list| numbers.released(&scaled(list)));
+            }
+            numbers.released(&[
+                (scale * self.table_deviation).powi(2),
+                (scale * self.theta_deviation).powi(2),
+                self.theta_signal,
+                signals,
+                f64::from(u8::from(self.theta_shaped)),
+            ]);
+        })
     }
 
     /// The bytes of the reply. It has no encoding of its own: only what was released is sent.

@@ -55,7 +55,7 @@ fn handover() -> Handover {
 }
 
 fn public_sums() -> PublicSums {
-    let cell = CellSums { count: 4, scores: vec![1.0, 2.0], theta: vec![0.0; 3] };
+    let cell = CellSums { count: 4.0, scores: vec![1.0, 2.0], theta: vec![0.0; 3] };
     PublicSums { held: 9, batch: 4, loss: 1.25, gradient: vec![1.0; 3], cells: vec![cell; 2] }
 }
 
@@ -87,18 +87,51 @@ fn rows_and_pooled_sums_that_do_not_fit_are_refused() {
     assert!(refused(&|rows| rows.cell_of.truncate(1)).contains("differ in number"));
     let small = Agreed { gram: Symmetric::zeros(3), cap: 1.0 };
     assert!(refused(&|rows| rows.agreed = Some(small.clone())).contains("agreed matrix"));
-    let mut sums = pooled_sums();
-    assert!(sums.add(&PooledSums::of(vec![1.0, 2.0])).is_err());
-    sums.numbers[0] = f64::NAN;
-    assert!(read::<PooledSums>(&seal(&ENVELOPE, &sums)).is_err());
+    let mut sums = Summed::of(&pooled_sums(), 2).unwrap();
+    assert!(sums.add(&Summed::of(&PooledSums::of(vec![1.0, 2.0]), 2).unwrap()).is_err());
+    let nan = PooledSums { numbers: vec![f64::NAN], ..pooled_sums() };
+    assert!(Summed::of(&nan, 2).is_err());
+}
+
+/// What is read of a part, sent and added to nothing.
+fn total<T: Summand>(sum: &T) -> T::Total {
+    let part = seal(&ENVELOPE, &Summed::of(sum, 3).unwrap());
+    read::<Summed<T>>(&part).unwrap().total().unwrap()
+}
+
+#[test]
+fn means_of_all_silos_come_from_sums_that_add_up() {
+    // Two silos of 10 and 30 records, two labels, two classes.
+    let cell = |records: f64, rate: f64, masses: [f64; 2], covariance: f64| GapCell {
+        records,
+        rates: vec![1.0 - rate, rate],
+        masses: masses.to_vec(),
+        covariances: vec![covariance, -covariance, -covariance, covariance],
+        numbers: Vec::new(),
+        variances: vec![0.5; 2],
+    };
+    let part = |cell| {
+        let energy = Some(steffle_model::decode::Energy { all: 3.0, noise: 1.0 });
+        let sums = GapSums { models: vec![vec![cell]], expected: vec![], energy, messages: 1.0 };
+        Summed::of(&sums, 2).unwrap()
+    };
+    let mut sum = part(cell(10.0, 0.5, [4.0, 6.0], 1.0));
+    sum.add(&part(cell(30.0, 0.25, [20.0, 10.0], -2.0))).unwrap();
+    let GapSums { models, energy, messages, .. } = sum.total().unwrap();
+    let total = &models[0][0];
+    assert_eq!((total.records, total.rates[1], messages), (40.0, 12.5 / 40.0, 2.0));
+    assert_eq!((&total.masses[..], total.variances[0]), (&[24.0, 16.0][..], 1.0));
+    // About the common rate, by hand: -1 + 4 (.5 - .3125) + 2 + 20 (.25 - .3125) of class 0.
+    assert!((total.covariances[1] - 0.5).abs() < 1e-12, "{:?}", total.covariances);
+    assert_eq!(energy.map(|energy| (energy.all, energy.noise)), Some((6.0, 2.0)));
 }
 
 #[test]
 fn messages_survive_the_trip() {
     assert_eq!(read::<FeatureRows>(&seal(&ENVELOPE, &feature_rows())).unwrap(), feature_rows());
-    assert_eq!(read::<PooledSums>(&seal(&ENVELOPE, &pooled_sums())).unwrap(), pooled_sums());
+    assert_eq!(total(&pooled_sums()), pooled_sums());
     assert_eq!(read::<Question>(&seal(&ENVELOPE, &question())).unwrap(), question());
-    assert_eq!(read::<PublicSums>(&seal(&ENVELOPE, &public_sums())).unwrap(), public_sums());
+    assert_eq!(total(&public_sums()), public_sums());
     let sent = read::<Handover>(&seal(&ENVELOPE, &handover())).unwrap();
     assert_eq!(sent, handover());
     assert_eq!(sent.ids(), [41, 40]);
@@ -163,10 +196,10 @@ proptest! {
     ) {
         let messages = [
             seal(&ENVELOPE, &question()),
-            seal(&ENVELOPE, &public_sums()),
+            seal(&ENVELOPE, &Summed::of(&public_sums(), 3).unwrap()),
             seal(&ENVELOPE, &handover()),
             seal(&ENVELOPE, &feature_rows()),
-            seal(&ENVELOPE, &pooled_sums()),
+            seal(&ENVELOPE, &Summed::of(&pooled_sums(), 3).unwrap()),
         ];
         for mut bytes in messages {
             for &(at, value) in &flips {
@@ -175,11 +208,15 @@ proptest! {
             }
             bytes.truncate(cut.max(1));
             let _ = read::<Question>(&bytes);
-            let _ = read::<PublicSums>(&bytes);
+            let _ = read::<Summed<PublicSums>>(&bytes).map(|sums| sums.total());
+            let _ = read::<Summed<PrivateSums>>(&bytes).map(|sums| sums.total());
+            let _ = read::<Summed<FeatureReply>>(&bytes).map(|sums| sums.total());
+            let _ = read::<Summed<FitSums>>(&bytes).map(|sums| sums.total());
+            let _ = read::<Summed<GapSums>>(&bytes).map(|sums| sums.total());
             let _ = read::<PrivateSums>(&bytes);
             let _ = read::<FeatureRows>(&bytes);
             let _ = read::<FeatureSums>(&bytes);
-            let _ = read::<PooledSums>(&bytes);
+            let _ = read::<Summed<PooledSums>>(&bytes).map(|sums| sums.total());
             if let Ok(handover) = read::<Handover>(&bytes) {
                 let factors = handover.factors();
                 let candidates = handover.candidates(&factors, 0);

@@ -107,6 +107,22 @@ fn one_function_releases_what_is_computed_from_s() {
             assert!(!encodes, "{} encodes {reply}", path.display());
         }
     }
+    // As parts of sums over sites they are made of what was released.
+    for (file, call) in
+        [("sums.rs", "self.read()?.summed("), ("features.rs", "self.read()?.summed(")]
+    {
+        let (_, code) = sources("steffle-attributes")
+            .into_iter()
+            .find(|(path, _)| path.ends_with(format!("src/{file}")))
+            .unwrap();
+        assert_eq!(code.matches(call).count(), 1, "{file}");
+    }
+    let released = ["private.summed(", "released.summed(", "pub fn summed(", ".read()?.summed("];
+    for (path, code) in ALGORITHM.into_iter().flat_map(sources) {
+        let all = code.matches(".summed(").count() + code.matches("fn summed(").count();
+        let known: usize = released.iter().map(|call| code.matches(call).count()).sum();
+        assert_eq!(all, known, "{}", path.display());
+    }
     // And the functions that write them are called by the messages alone.
     for (file, call) in [
         ("sums.rs", "noised(&asked, drawn, sums).write("),
@@ -136,5 +152,68 @@ fn only_the_kernels_say_unsafe() {
         ["steffle-privacy", "steffle-data", "steffle-ledger", "steffle-process", "steffle-cli"]
     {
         assert_absent(name, &["unsafe"], &[]);
+    }
+}
+
+/// Of what sites add up the server reads totals: it has no word for one site's part.
+#[test]
+fn the_server_knows_totals_over_sites() {
+    assert_absent("steffle-server", &["PrivateSums", "Summed", "of_released"], &[]);
+    // Only a trip adds up, and nothing else reads.
+    assert_absent(
+        "steffle-server",
+        &["Added", ".total()"],
+        &["federation/trip.rs", "federation/rounds.rs"],
+    );
+}
+
+/// Settings have names; only the command line has flags. (A node's own arguments are the program's.)
+#[test]
+fn libraries_name_settings_and_not_flags() {
+    let libraries = [&ALGORITHM[..], &["steffle-privacy", "steffle-data", "steffle-process"]];
+    let more = ["steffle-ledger", "steffle-front"];
+    for (path, code) in libraries.concat().into_iter().chain(more).flat_map(sources) {
+        if path.ends_with("processes.rs") {
+            continue;
+        }
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let flag =
+                line.split("--").skip(1).find(|after| after.starts_with(char::is_alphabetic));
+            assert!(flag.is_none(), "{} has a flag: {line}", path.display());
+        }
+    }
+}
+
+/// What CONTRIBUTING says of sizes: no file above 450 lines, no function above 80.
+#[test]
+fn files_and_functions_are_small() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = Vec::new();
+    every_source(&crates, &mut found);
+    assert!(found.len() > 400, "{} files", found.len());
+    for (path, text) in found {
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() <= 450, "{}: {} lines", path.display(), lines.len());
+        for (at, line) in lines.iter().enumerate() {
+            let own = line.trim_start();
+            let starts = own.starts_with("fn ") || (own.starts_with("pub") && own.contains(" fn "));
+            let indent = &line[..line.len() - own.len()];
+            let end = format!("{indent}}}");
+            let length = lines[at..].iter().position(|line| *line == end).unwrap_or(0) + 1;
+            let declared = lines[at..][..length].iter().any(|line| line.ends_with('{'));
+            assert!(!(starts && declared) || length <= 80, "{}: {own}", path.display());
+        }
+    }
+}
+
+/// Every source of ours below a folder, tests and examples included.
+fn every_source(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            every_source(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+        }
     }
 }

@@ -23,6 +23,15 @@ pub(crate) use reproduce::{ReproduceCommand, What};
 pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};
 
+/// Whether some command has a flag of this name.
+pub(crate) fn is_flag(name: &str) -> bool {
+    fn has(command: &clap::Command, name: &str) -> bool {
+        command.get_arguments().any(|argument| argument.get_long() == Some(name))
+            || command.get_subcommands().any(|command| has(command, name))
+    }
+    has(&<Cli as clap::CommandFactory>::command(), name)
+}
+
 /// Trains one fair classifier across silos that may not share their records, and says exactly
 /// what privacy everybody was given.
 #[derive(Debug, Parser)]

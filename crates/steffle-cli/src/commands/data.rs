@@ -13,7 +13,7 @@ use crate::args::{DataCommand, DescribeArgs, PartitionArgs};
 use crate::config::{Check, Origins, dialect, heterogeneity, recipe};
 use crate::failure::Failure;
 use crate::staged::Staged;
-use crate::ui::{Output, Progress, Rows, left_out, percent, wrap};
+use crate::ui::{Output, Progress, Rows, all_flags, left_out, percent, wrap};
 
 pub(crate) fn data(
     command: DataCommand,
@@ -64,7 +64,13 @@ fn show(args: &DescribeArgs, output: Output) -> Result<(), Failure> {
             &dialect(Dialect::default(), &args.meaning.text, Check(&origins))?,
         )?,
     };
-    let description = describe(&args.data, table, meaning.as_ref())?;
+    let mut description = describe(&args.data, table, meaning.as_ref())?;
+    description.reading = all_flags(&description.reading);
+    description.questions = all_flags(&description.questions);
+    if let Some(meaning) = &mut description.meaning {
+        meaning.left_out = all_flags(&meaning.left_out);
+        meaning.pooled = all_flags(&meaning.pooled);
+    }
     output.result(&description, &description_text(&description, output))
 }
 

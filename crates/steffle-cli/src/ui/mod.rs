@@ -8,4 +8,4 @@ mod text;
 pub(crate) use output::Output;
 pub(crate) use progress::Progress;
 pub(crate) use table::{Rows, number, percent, with_interval};
-pub(crate) use text::{left_out, printable, wrap};
+pub(crate) use text::{all_flags, flags, left_out, printable, wrap};

@@ -8,7 +8,7 @@ use clap::ColorChoice;
 use serde::Serialize;
 use serde_json::json;
 
-use super::printable;
+use super::{flags, printable};
 use crate::failure::{Failure, Status};
 
 /// How the user wants to be answered.
@@ -57,7 +57,7 @@ impl Output {
 
     /// Says something that is not the result.
     pub(crate) fn note(self, text: &str) {
-        eprintln!("{} {}", self.bold(&io::stderr(), "note:"), printable(text));
+        eprintln!("{} {}", self.bold(&io::stderr(), "note:"), printable(&flags(text)));
     }
 
     /// Explains a failure on standard error and, with `--json`, on standard output.
@@ -67,14 +67,16 @@ impl Output {
         }
         let stderr = io::stderr();
         let title = self.bold(&stderr, &format!("error[{}]:", failure.code));
-        let mut text = format!("{title} {}\n", failure.message);
-        if let Some(help) = failure.help.as_ref().filter(|help| !help.is_empty()) {
+        let message = flags(&failure.message);
+        let help = failure.help.as_deref().filter(|help| !help.is_empty()).map(flags);
+        let mut text = format!("{title} {message}\n");
+        if let Some(help) = &help {
             text += &format!("{} {help}\n", self.bold(&stderr, "help:"));
         }
         // There is nobody left to tell when standard error is closed too.
         let _ = stderr.lock().write_all(printable(&text).as_bytes());
         if self.json {
-            let Failure { code, message, help, .. } = failure;
+            let code = &failure.code;
             let object = json!({"error": {"code": code, "message": message, "help": help}});
             let _ = writeln!(io::stdout(), "{object}");
         }

@@ -67,12 +67,50 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
+/// Settings that the library names, `<drop age>`, as the flags that they are here: `--drop age`.
+pub(crate) fn flags(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('<') {
+        let (before, from) = rest.split_at(start);
+        shown.push_str(before);
+        let inside = &from[1..];
+        let end = inside.find(['<', '>']).filter(|&end| inside[end..].starts_with('>'));
+        let named = end.map(|end| &inside[..end]).filter(|named| {
+            let key = named.split(' ').next().unwrap_or_default();
+            key.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase())
+                && crate::args::is_flag(key)
+        });
+        if let Some(named) = named {
+            shown.push_str("--");
+            shown.push_str(named);
+            rest = &inside[named.len() + 1..];
+        } else {
+            shown.push('<');
+            rest = inside;
+        }
+    }
+    shown + rest
+}
+
+/// Sentences of the library, with its settings as flags.
+pub(crate) fn all_flags(sentences: &[String]) -> Vec<String> {
+    sentences.iter().map(|sentence| flags(sentence)).collect()
+}
+
 /// The only escapes that this program writes itself.
 const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_are_shown_as_flags_and_nothing_else_is() {
+        let shown = flags("say <decimal point>, <drop a b> or <pool>; `<=50K` <b> <decimal <seed>");
+        assert_eq!(shown, "say --decimal point, --drop a b or --pool; `<=50K` <b> <decimal --seed");
+        assert_eq!(flags("1 < 2 > 0 <"), "1 < 2 > 0 <");
+    }
 
     #[test]
     fn control_characters_are_escaped() {

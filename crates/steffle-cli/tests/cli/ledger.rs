@@ -201,24 +201,8 @@ fn a_group_without_anybody_is_told_locally_only() {
 /// nothing that a private run writes or says, whatever it is asked to say, and in no error.
 #[test]
 fn a_canary_is_never_seen() {
-    const CANARY: &str = "Zanzibar7319";
     let place = Place::new("ledger-canary");
-    // Every tenth person has it; it is not among the declared classes, so that its name is secret too.
-    let people: String = pairs(0..500)
-        .lines()
-        .enumerate()
-        .map(|(row, line)| {
-            let canary = format!(",{CANARY},");
-            let line = if row % 10 == 3 {
-                line.replace(",a,", &canary).replace(",b,", &canary)
-            } else {
-                line.into()
-            };
-            line + "\n"
-        })
-        .collect();
-    assert!(people.matches(CANARY).count() == 50);
-    place.write("people.csv", people);
+    place.write("people.csv", with_canary());
     init(&place, "2");
     let said = |ran: &Ran| format!("{}{}", ran.stdout, ran.stderr);
     let exact: Vec<&str> =
@@ -265,26 +249,42 @@ fn a_canary_is_never_seen() {
     });
     assert!(files > 10 && text.len() > 10_000, "{files} files");
     assert!(!text.contains(CANARY), "somebody saw it");
-    // Nothing by group, of any rows.
-    for run in ["first", "second"] {
-        let metrics: Value =
-            serde_json::from_str(&place.read(&format!("{run}/metrics.json"))).unwrap();
-        for report in ["test", "baseline"] {
-            let report = &metrics[report];
-            assert_eq!(report["groups"].as_array().unwrap().len(), 0);
-            for metric in [
-                "demographic_parity",
-                "equalized_odds",
-                "equal_opportunity",
-                "chi_square",
-                "chi_square_soft",
-                "demographic_parity_marginal",
-            ] {
-                assert!(
-                    report[metric].is_null() && report["intervals"][metric].is_null(),
-                    "{metric}"
-                );
-            }
+    ["first", "second"].into_iter().for_each(|run| nothing_is_by_group(&place, run));
+}
+
+/// Of a class that is not among the declared ones, so that its name is secret too.
+const CANARY: &str = "Zanzibar7319";
+
+/// Every tenth person has it.
+fn with_canary() -> String {
+    let canary = format!(",{CANARY},");
+    let people: String = pairs(0..500)
+        .lines()
+        .enumerate()
+        .map(|(row, line)| match row % 10 {
+            3 => line.replace(",a,", &canary).replace(",b,", &canary) + "\n",
+            _ => line.to_owned() + "\n",
+        })
+        .collect();
+    assert_eq!(people.matches(CANARY).count(), 50);
+    people
+}
+
+/// Of any rows.
+fn nothing_is_by_group(place: &Place, run: &str) {
+    let metrics: Value = serde_json::from_str(&place.read(&format!("{run}/metrics.json"))).unwrap();
+    for report in ["test", "baseline"] {
+        let report = &metrics[report];
+        assert_eq!(report["groups"].as_array().unwrap().len(), 0);
+        for metric in [
+            "demographic_parity",
+            "equalized_odds",
+            "equal_opportunity",
+            "chi_square",
+            "chi_square_soft",
+            "demographic_parity_marginal",
+        ] {
+            assert!(report[metric].is_null() && report["intervals"][metric].is_null(), "{metric}");
         }
     }
 }

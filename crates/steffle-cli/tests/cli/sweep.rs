@@ -45,6 +45,35 @@ fn sweep(place: &Place, more: &[&str]) -> Ran {
     place.run(&[&PEOPLE[..], more].concat())
 }
 
+/// What a line of a sweep has, as the JSON of `train` does.
+const POINTERS: [&str; 25] = [
+    "/method",
+    "/mode",
+    "/data",
+    "/features",
+    "/rows/train",
+    "/rows/test",
+    "/silos",
+    "/lambda",
+    "/rounds",
+    "/seed",
+    "/test/error",
+    "/test/demographic_parity",
+    "/test/auc",
+    "/test/groups",
+    "/baseline/error",
+    "/baseline/equalized_odds",
+    "/privacy/kind",
+    "/privacy/holds",
+    "/privacy/statement",
+    "/cpu_seconds",
+    "/wall_seconds",
+    "/run_dir",
+    "/settings/method",
+    "/settings/seed",
+    "/config/seed",
+];
+
 #[test]
 fn a_line_per_run_with_the_names_of_train() {
     let place = place("sweep-lines");
@@ -56,33 +85,7 @@ fn a_line_per_run_with_the_names_of_train() {
     // fermi 2 x 2, randomised response and steffle 2 x 2 x 2 each, erm 2.
     assert_eq!(found.len(), 4 + 8 + 8 + 2);
     for line in &found {
-        for pointer in [
-            "/method",
-            "/mode",
-            "/data",
-            "/features",
-            "/rows/train",
-            "/rows/test",
-            "/silos",
-            "/lambda",
-            "/rounds",
-            "/seed",
-            "/test/error",
-            "/test/demographic_parity",
-            "/test/auc",
-            "/test/groups",
-            "/baseline/error",
-            "/baseline/equalized_odds",
-            "/privacy/kind",
-            "/privacy/holds",
-            "/privacy/statement",
-            "/cpu_seconds",
-            "/wall_seconds",
-            "/run_dir",
-            "/settings/method",
-            "/settings/seed",
-            "/config/seed",
-        ] {
+        for pointer in POINTERS {
             assert!(line.pointer(pointer).is_some(), "{pointer}: {line}");
         }
         assert_eq!(line["run_dir"], "kept");

@@ -357,7 +357,7 @@ fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
                 column: table.names()[at].clone(),
                 problem: format!(
                     "{:e} is too large; a feature may be from -1e100 to 1e100. Is it a marker of a \
-                     missing value? (--missing-markers)",
+                     missing value? (<missing-markers>)",
                     numbers[row]
                 ),
             }));

@@ -20,7 +20,7 @@ impl Pooled {
         let Self { column, levels, below } = self;
         format!(
             "column `{column}`: {levels} levels that fewer than {below} rows have are one, \
-             `{OTHER_NAME}`; --rare 0 keeps them apart"
+             `{OTHER_NAME}`; <rare 0> keeps them apart"
         )
     }
 }

@@ -30,7 +30,7 @@ impl Dataset {
         let sentence = |(column, right): (&str, f64)| {
             format!(
                 "column `{column}` alone tells the label of {} of the rows; is it known only \
-                 afterwards? Then --drop {column}",
+                 afterwards? Then <drop {column}>",
                 percent(right)
             )
         };
@@ -43,7 +43,7 @@ impl Dataset {
             let sentence = |(column, right): (&str, f64)| {
                 format!(
                     "column `{column}` alone tells the sensitive `{name}` of {} of the rows, so a \
-                     model can use it in its place; --drop {column} takes it away",
+                     model can use it in its place; <drop {column}> takes it away",
                     percent(right)
                 )
             };

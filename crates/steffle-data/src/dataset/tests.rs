@@ -334,7 +334,7 @@ fn names_and_ids_are_left_out_of_tables() {
     assert_eq!(features(&data), ["town", "many"], "the sensitive column is no matter here");
     let said = data.left_out();
     assert!(
-        said.len() == 2 && said[0].contains("`id`") && said[0].contains("--keep id"),
+        said.len() == 2 && said[0].contains("`id`") && said[0].contains("<keep id>"),
         "{said:?}"
     );
     let keep = Recipe { keep: vec!["id".to_owned()], ..recipe.clone() };

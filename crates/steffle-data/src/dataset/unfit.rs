@@ -26,11 +26,11 @@ impl LeftOut {
         match self.why {
             Why::Names => format!(
                 "column `{column}` is left out: nearly every row has another word in it, as names and \
-                 ids do; insist with --keep {column}"
+                 ids do; insist with <keep {column}>"
             ),
             Why::Ids => format!(
                 "column `{column}` is left out: it numbers the rows, as an index or an id does; insist \
-                 with --keep {column}"
+                 with <keep {column}>"
             ),
             Why::Empty => format!("column `{column}` is left out: it has no value in any row"),
         }

@@ -7,7 +7,7 @@ pub enum CellError {
     /// Bytes that are no text in the encoding of the file.
     #[error(
         "{origin}: line {line} (row {row}), column `{column}` is not UTF-8 text; if the file is \
-         Latin-1 or Windows-1252, say --encoding latin-1, else save it as UTF-8"
+         Latin-1 or Windows-1252, say <encoding latin-1>, else save it as UTF-8"
     )]
     Encoding {
         /// The file.
@@ -34,7 +34,7 @@ pub enum CellError {
     /// Numbers that can be read in two ways, where a number is needed.
     #[error(
         "{origin}: column `{column}`: `{value}` can be more than a thousand or a fraction; say \
-         --decimal point or --decimal comma"
+         <decimal point> or <decimal comma>"
     )]
     AmbiguousNumber {
         /// The file.
@@ -46,8 +46,8 @@ pub enum CellError {
     },
     /// Dates that can be read in two ways, where dates are needed.
     #[error(
-        "{origin}: column `{column}`: `{value}` can be two days; say --dates day-first or --dates \
-         month-first"
+        "{origin}: column `{column}`: `{value}` can be two days; say <dates day-first> or \
+         <dates month-first>"
     )]
     AmbiguousDate {
         /// The file.
@@ -70,7 +70,7 @@ pub enum CellError {
     /// NaN or an infinity.
     #[error(
         "{origin}: row {row}, column `{column}`: `{value}` is not a finite number; \
-         write missing numbers as an empty cell, `?` or `NA`, or say --missing-markers {value}"
+         write missing numbers as an empty cell, `?` or `NA`, or say <missing-markers {value}>"
     )]
     NotFinite {
         /// The file.

@@ -82,7 +82,7 @@ pub enum FilesError {
     },
     /// A column that one file has and another has not.
     #[error(
-        "{second}: does not have the column `{column}` of {first}{}; rename it, or --drop it everywhere",
+        "{second}: does not have the column `{column}` of {first}{}; rename it, or <drop> it everywhere",
         match others.len() {
             0 => String::new(),
             _ => format!("{}, but {}", meant(column, others), list(others)),
@@ -101,7 +101,7 @@ pub enum FilesError {
     /// A column that is numbers here and text there.
     #[error(
         "column `{column}` holds {one} in {first} and {two} in {second}; make the files agree, or say \
-         --categorical {column}, --missing-markers or --drop {column}"
+         <categorical {column}>, <missing-markers> or <drop {column}>"
     )]
     Kind {
         /// The column.

@@ -56,7 +56,7 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin {
         name: "retired-adult",
         about: "Adult rebuilt with the income in dollars, cut at 50,000; sensitive: gender. \
-                Needs --path adult_reconstruction.csv",
+                Needs its file, adult_reconstruction.csv",
         source: "Ding, Hardt, Miller & Schmidt (2021), \"Retiring Adult\"; not shipped",
         sha256: None,
         bytes: None,

@@ -103,35 +103,7 @@ fn encode_rows(
 ) -> Result<(Rows, Unmatched), Error> {
     let layout = schema.layout();
     let mut unmatched = Unmatched::default();
-    let mut numbers = vec![0f32; rows.len() * layout.numeric];
-    for (at, column) in schema.numeric().iter().enumerate() {
-        let place = table.require(&column.name, "a numeric feature")?;
-        let Column::Numbers(values) = &table.columns()[place] else {
-            return Err(not_numbers(table, place).into());
-        };
-        let mut missing = 0;
-        let slots = numbers[at..].iter_mut().step_by(layout.numeric);
-        for (slot, &row) in slots.zip(rows) {
-            let value = values[row as usize];
-            if value.is_nan() {
-                missing += 1;
-                continue;
-            }
-            *slot = ((value - column.centre) / column.scale) as f32;
-            if !slot.is_finite() {
-                return Err(Error::from(CellError::NotFinite {
-                    origin: table.origin().to_owned(),
-                    row: table.first_row() + u64::from(row) + 1,
-                    column: column.name.clone(),
-                    value: format!("{value:e} (after scaling)"),
-                }));
-            }
-        }
-        // One that has a feature to say so is not unmatched.
-        if !schema.categorical().iter().any(|own| own.name == column.name) {
-            note(&mut unmatched.missing, &column.name, missing);
-        }
-    }
+    let numbers = encode_numbers(table, rows, schema, &mut unmatched)?;
     let mut codes = vec![0u32; rows.len() * layout.categorical];
     let mut first = layout.numeric as u32;
     for (at, column) in schema.categorical().iter().enumerate() {
@@ -176,6 +148,45 @@ fn encode_rows(
         first += column.levels.len() as u32;
     }
     Ok((Rows::new(layout, rows.len(), numbers, codes)?, unmatched))
+}
+
+fn encode_numbers(
+    table: &Table,
+    rows: &[u32],
+    schema: &Schema,
+    unmatched: &mut Unmatched,
+) -> Result<Vec<f32>, Error> {
+    let layout = schema.layout();
+    let mut numbers = vec![0f32; rows.len() * layout.numeric];
+    for (at, column) in schema.numeric().iter().enumerate() {
+        let place = table.require(&column.name, "a numeric feature")?;
+        let Column::Numbers(values) = &table.columns()[place] else {
+            return Err(not_numbers(table, place).into());
+        };
+        let mut missing = 0;
+        let slots = numbers[at..].iter_mut().step_by(layout.numeric);
+        for (slot, &row) in slots.zip(rows) {
+            let value = values[row as usize];
+            if value.is_nan() {
+                missing += 1;
+                continue;
+            }
+            *slot = ((value - column.centre) / column.scale) as f32;
+            if !slot.is_finite() {
+                return Err(Error::from(CellError::NotFinite {
+                    origin: table.origin().to_owned(),
+                    row: table.first_row() + u64::from(row) + 1,
+                    column: column.name.clone(),
+                    value: format!("{value:e} (after scaling)"),
+                }));
+            }
+        }
+        // One that has a feature to say so is not unmatched.
+        if !schema.categorical().iter().any(|own| own.name == column.name) {
+            note(&mut unmatched.missing, &column.name, missing);
+        }
+    }
+    Ok(numbers)
 }
 
 fn note(counts: &mut BTreeMap<String, u64>, column: &str, count: u64) {

@@ -41,7 +41,7 @@ pub(crate) fn guessed(recipe: &Recipe, labels: &[String]) -> Option<String> {
     (recipe.favourable.is_none() && better(labels).is_none()).then(|| {
         format!(
             "the favourable label is taken to be `{last}`, the last in order; which one do people want \
-             to get? Say --favourable"
+             to get? Say <favourable>"
         )
     })
 }

@@ -328,7 +328,7 @@ fn header(
         .map_err(|_| {
             let advice = match file.encoding {
                 Encoding::Utf8 => {
-                    "; if the file is Latin-1 or Windows-1252, say --encoding latin-1"
+                    "; if the file is Latin-1 or Windows-1252, say <encoding latin-1>"
                 }
                 Encoding::Latin1 => "",
             };

@@ -97,25 +97,25 @@ impl Reading {
         let sentence = |(column, example): &(String, String)| {
             format!(
                 "column `{column}` is read as text, not as numbers: `{example}` can be more than a \
-                 thousand or a fraction; say --decimal point or --decimal comma"
+                 thousand or a fraction; say <decimal point> or <decimal comma>"
             )
         };
         let date = |(column, example): &(String, String)| {
             format!(
                 "column `{column}` is read as text, not as dates: `{example}` can be two days; say \
-                 --dates day-first or --dates month-first"
+                 <dates day-first> or <dates month-first>"
             )
         };
         let stranger = |(column, numbers, cell): &(String, u64, String)| {
             format!(
                 "column `{column}` is read as text because of `{cell}` after {numbers} numbers; if \
-                 that means a missing value, say --missing-markers with it"
+                 that means a missing value, say <missing-markers> with it"
             )
         };
         let header = |(number, names): &(String, usize)| {
             format!(
                 "the first line looks like a row, not like names (`{number}` is a number); if the \
-                 file has no header line, say --columns with {names} names"
+                 file has no header line, say <columns> with {names} names"
             )
         };
         let header = self.number_in_header.iter().map(header);

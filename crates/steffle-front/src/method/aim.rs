@@ -29,7 +29,7 @@ impl Aim {
         let name = entry.name;
         if let Some(weight) = lambda.filter(|weight| *weight != 0.0 && !entry.takes("lambda")) {
             let message = format!("method {name} has no fairness to weigh with lambda {weight}");
-            let help = "leave --lambda out, or use steffle";
+            let help = "leave <lambda> out, or use steffle";
             return Err(Error::conflict("lambda", message).with_help(help));
         }
         let key = "surrogate-sharpness";
@@ -43,7 +43,7 @@ impl Aim {
         if entry.needs_notion && notion == NotionName::None {
             let message =
                 format!("method {name} needs a notion of fairness, and notion none is none");
-            let help = "use --method erm, or choose a notion, for example demographic-parity";
+            let help = "use <method erm>, or choose a notion, for example demographic-parity";
             return Err(Error::conflict("notion", message).with_help(help));
         }
         let fair = if entry.goal == Goal::Nothing { 0.0 } else { 1.0 };

@@ -164,7 +164,7 @@ impl Entry {
         for (key, own) in self.pins {
             if let Some(given) = given.value(key).filter(|given| given.to_string() != *own) {
                 let message = format!("method {} has {key} {own}, not {given}", self.name);
-                let help = format!("leave --{key} out, or use --method steffle");
+                let help = format!("leave <{key}> out, or use <method steffle>");
                 return Err(Error::conflict(key, message).with_help(help));
             }
             pinned.set_as_written(key, number(own));
@@ -214,15 +214,15 @@ pub(crate) fn usual_reason(entry: &Entry, key: &str) -> Reason {
     match key {
         "sign" => (
             format!("sign means nothing to {name}, which is not pf-ld"),
-            "leave it out, or use --method pf-ld",
+            "leave it out, or use <method pf-ld>",
         ),
         "target-gap" | "pool" | "secure-aggregation" => (
             format!("{key} means nothing to {name}, which is not one-shot"),
-            "add --method one-shot, or leave it out",
+            "add <method one-shot>, or leave it out",
         ),
         "local-epochs" => (
             format!("method {name} has no local-epochs: its silos send sums"),
-            "leave it out, or use --method fedavg",
+            "leave it out, or use <method fedavg>",
         ),
         _ => (format!("{key} means nothing to {name}"), "leave it out, or use steffle"),
     }

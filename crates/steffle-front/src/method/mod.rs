@@ -168,8 +168,8 @@ impl dyn Method + '_ {
         }
         recipe.check_private().map_err(|error| match error {
             steffle_data::Error::Undeclared { .. } => {
-                let help = "name them: --classes NAME,NAME (classes = [\"NAME\", \"NAME\"] in a \
-                            file); `steffle data describe FILE --label COLUMN --sensitive COLUMN` \
+                let help = "name them: <classes NAME,NAME> (classes = [\"NAME\", \"NAME\"] in a \
+                            file); describing the table (data describe) \
                             lists those that occur, for eyes that may see them";
                 Error::usage(error.code(), error.to_string()).with_help(help)
             }

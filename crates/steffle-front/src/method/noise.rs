@@ -147,7 +147,7 @@ pub(crate) fn budget(epsilon: f64, delta: Option<f64>) -> Result<(Epsilon, Delta
 /// Published noise is made for an epsilon.
 pub(crate) fn needs_epsilon() -> Error {
     Error::conflict("mode", "mode paper needs a privacy parameter")
-        .with_help("add --epsilon, for example --epsilon 3")
+        .with_help("add <epsilon>, for example <epsilon 3>")
 }
 
 /// Refuses settings that mean nothing in a mode, to a method that has them in another.
@@ -178,10 +178,10 @@ pub(crate) fn refuse_by_mode(given: &Given, mode: Mode) -> Result<(), Error> {
 /// Why a setting means nothing in a mode.
 pub(crate) fn by_mode(key: &str, mode: Mode) -> Reason {
     let (why, help) = match (mode, key) {
-        (Mode::None, "clip" | "diameter") => ("no noise is added there", "add --mode paper"),
-        (Mode::None, _) => ("no noise is added there", "use --mode exact"),
-        (Mode::Paper, _) => ("its noise is the published one", "leave it out, or use --mode exact"),
-        _ => ("its bounds are exact", "leave it out, or use --mode paper"),
+        (Mode::None, "clip" | "diameter") => ("no noise is added there", "add <mode paper>"),
+        (Mode::None, _) => ("no noise is added there", "use <mode exact>"),
+        (Mode::Paper, _) => ("its noise is the published one", "leave it out, or use <mode exact>"),
+        _ => ("its bounds are exact", "leave it out, or use <mode paper>"),
     };
     (format!("{key} means nothing in mode {mode}: {why}"), help)
 }

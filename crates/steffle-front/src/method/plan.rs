@@ -188,7 +188,7 @@ fn knows_favourable(method: &dyn Method, study: &Study) -> Result<(), Error> {
     let labels: Vec<String> = schema.labels().iter().map(|label| format!("`{label}`")).collect();
     let message = "equal opportunity is about people who deserve the favourable label, and nobody said \
                    which one that is";
-    let help = format!("say --favourable with one of {}", labels.join(", "));
+    let help = format!("say <favourable> with one of {}", labels.join(", "));
     Err(Error::usage("config::favourable", message).with_help(help))
 }
 

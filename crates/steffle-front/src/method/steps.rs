@@ -65,7 +65,7 @@ impl Steps {
         {
             let message =
                 format!("the improved server has no {key}: its steps follow the curvature");
-            return Err(Error::conflict(key, message).with_help("add --server plain"));
+            return Err(Error::conflict(key, message).with_help("add <server plain>"));
         }
         let (theta, dual) = (given.positive("lr-theta")?, given.positive("lr-dual")?);
         let sizes =
@@ -85,7 +85,7 @@ impl Steps {
         let server = given.word("server")?;
         if server == Some(ServerKind::LagrangianDual) {
             let message = format!("method {} has no server lagrangian-dual", entry.name);
-            return Err(Error::conflict("server", message).with_help("use --method pf-ld"));
+            return Err(Error::conflict("server", message).with_help("use <method pf-ld>"));
         }
         let server = server.unwrap_or(match mode {
             Mode::Paper => ServerKind::Plain,
@@ -93,7 +93,7 @@ impl Steps {
         });
         if mode == Mode::Paper && server == ServerKind::Improved {
             let message = "mode paper is Algorithm 1 as printed, with its own steps";
-            return Err(Error::conflict("server", message).with_help("leave --server out"));
+            return Err(Error::conflict("server", message).with_help("leave <server> out"));
         }
         Ok(server)
     }
@@ -240,7 +240,7 @@ fn refused(error: &ScheduleError) -> Error {
     };
     let refused = Error::data(code, error.to_string());
     match error {
-        ScheduleError::Batch { .. } => refused.with_help("lower --batch, or use --batch all"),
+        ScheduleError::Batch { .. } => refused.with_help("lower <batch>, or use <batch all>"),
         _ => refused,
     }
 }

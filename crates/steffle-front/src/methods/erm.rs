@@ -38,7 +38,7 @@ pub(crate) static ENTRY: Entry = Entry {
                 "method erm never reads the sensitive attribute, so mode {mode} has nothing to \
                  protect"
             ),
-            "leave --mode out, or use steffle",
+            "leave <mode> out, or use steffle",
         ),
         ("sign" | "target-gap" | "pool" | "secure-aggregation" | "local-epochs", _) => {
             usual_reason(entry, key)

@@ -42,7 +42,7 @@ pub(crate) static ENTRY: Entry = Entry {
                     numbers for",
     look: Look { colour: "grey", marker: "plus" },
     reason: |entry, key, mode| match key {
-        "mode" => (format!("fedavg adds no noise, so it has no mode {mode}"), "leave --mode out"),
+        "mode" => (format!("fedavg adds no noise, so it has no mode {mode}"), "leave <mode> out"),
         _ => reason(entry, key),
     },
     build: |given| {

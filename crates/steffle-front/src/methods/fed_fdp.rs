@@ -116,7 +116,7 @@ impl Run {
         refuse_foreign(&ENTRY, given, mode)?;
         if mode == Mode::Exact {
             let message = format!("fedfdp draws secret batches, so it has no mode {mode}");
-            return Err(Error::conflict("mode", message).with_help("use --mode poisson"));
+            return Err(Error::conflict("mode", message).with_help("use <mode poisson>"));
         }
         let open = mode == Mode::None;
         let unused: &[&str] = if open { &["epsilon", "delta", "clip"] } else { &["local-epochs"] };
@@ -229,7 +229,7 @@ fn rate(batch: BatchSize, mean: f64) -> Result<SampleRate, Error> {
             "a secret batch of {expected} records is expected; silos have {mean:.0} on average, so \
              allowed are 1 to {mean:.0}"
         );
-        Error::data("config::batch", message).with_help("lower --batch, or use --batch all")
+        Error::data("config::batch", message).with_help("lower <batch>, or use <batch all>")
     })
 }
 

@@ -102,7 +102,7 @@ impl Run {
         if secure_aggregation && !pool {
             let message =
                 "secure-aggregation says how pooled sums are added up, and nothing is pooled";
-            return Err(Error::conflict("secure-aggregation", message).with_help("add --pool"));
+            return Err(Error::conflict("secure-aggregation", message).with_help("add <pool>"));
         }
         if target_gap.is_some() && given.has("lambda") {
             let message = "lambda and target-gap both say how fair; the gap chooses its own lambda";
@@ -254,7 +254,7 @@ impl Method for Run {
                 "gap estimate, per model",
                 "per cell, decisions and memberships, and by class the corrected sums",
                 cells * (1 + 2 * labels + classes + classes * labels),
-                "needed for --target-gap and warnings",
+                "needed to aim at a gap, and for warnings",
             ),
         ];
         if self.pool {
@@ -299,7 +299,7 @@ fn name_feature(error: &FederationError, study: &Study) -> Error {
     {
         let help = format!(
             "feature column {column} is {name}: merge it with other levels, declare \
-             --secure-aggregation, or leave out --pool"
+             <secure-aggregation>, or leave out <pool>"
         );
         return Error::data("train::pool", error.to_string()).with_help(help);
     }
@@ -319,7 +319,7 @@ fn feature_names(study: &Study) -> Vec<String> {
 
 fn pooled(features: usize) -> [Leaves; 2] {
     let matrix = features * (features + 1) / 2;
-    let avoid = "leave out --pool; secure aggregation";
+    let avoid = "do not pool; secure aggregation";
     [
         Leaves::new(
             "pooled Gram matrix and cap",

@@ -209,7 +209,7 @@ impl Method for Run {
         let model = run.own.aim.model.as_ref().unwrap_or(&ModelKind::Logistic);
         if *model != ModelKind::Logistic {
             let message = format!("pf-ld with sign batch trains logistic models, not {model}");
-            return Err(Error::data("config::model", message).with_help("use --sign released"));
+            return Err(Error::data("config::model", message).with_help("use <sign released>"));
         }
         run.published = Some(run.published(study)?);
         Ok(Arc::new(run))
@@ -281,7 +281,7 @@ fn descend(
     });
     watch.end(Ok(()))?;
     if !theta.iter().all(|value| value.is_finite()) {
-        let message = "training diverged: the parameters are not finite; lower --lr-theta";
+        let message = "training diverged: the parameters are not finite; lower <lr-theta>";
         return Err(Error::data("train::diverged", message));
     }
     Ok(public.followed_by(clock.stop(), theta, settings.epochs, trace))
@@ -290,8 +290,8 @@ fn descend(
 /// Signs of batches go with the published noise, released ones with noise that holds.
 fn signs_fit(sign: Sign, mode: Mode) -> Result<(), Error> {
     let help = match (sign, mode) {
-        (Sign::Batch, Mode::Exact | Mode::Poisson) => "use --mode paper or --mode none",
-        (Sign::Released, Mode::Paper) => "use --sign batch or --mode exact",
+        (Sign::Batch, Mode::Exact | Mode::Poisson) => "use <mode paper> or <mode none>",
+        (Sign::Released, Mode::Paper) => "use <sign batch> or <mode exact>",
         _ => return Ok(()),
     };
     let message = format!("pf-ld with sign {sign} has no mode {mode}");
@@ -315,7 +315,7 @@ fn signs_of_batches(noise: Noise, settings: &Published, study: &Study) -> Privac
          record's class can flip a sign in its gradient, which then moves by its whole length, and \
          the exact loss gradients tell which records are in a batch{instead}.{units} This is also \
          a seeded simulation on one machine: whoever knows the seed can subtract the noise. \
-         Features and labels are not protected at all. Use --sign released for a claim that holds."
+         Features and labels are not protected at all. Signs that are released have a claim that holds."
     );
     Privacy::broken(epsilon, delta, honest, statement)
 }

@@ -66,7 +66,7 @@ impl Run {
         let allowed = "a finite number, 0.000001 or more";
         let epsilon = given.number("epsilon", 1e-6.., allowed)?.ok_or_else(|| {
             let message = "method randomised-response needs a privacy parameter";
-            Error::conflict("method", message).with_help("add --epsilon, for example --epsilon 1")
+            Error::conflict("method", message).with_help("add <epsilon>, for example <epsilon 1>")
         })?;
         let noise = given.word("noise")?.unwrap_or(NoiseOrigin::Simulated);
         Ok(Self { aim: Aim::read(&ENTRY, given)?, epsilon, noise })

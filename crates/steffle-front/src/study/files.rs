@@ -130,7 +130,7 @@ fn who_holds_what(
         Centralisation::General(asked) => holders == asked && !whole,
     };
     if asked_silos.is_some_and(|asked| asked != silos) {
-        let message = format!("--silos differs from the number of records files, {silos}");
+        let message = format!("<silos> differs from the number of records files, {silos}");
         return Err(Error::conflict("silos", message));
     }
     if !possible || (job.centralisation.is_some() && centralisation != natural) {

@@ -233,7 +233,7 @@ impl Study {
             let message =
                 "a ledger pays for runs in one process; with processes every party keeps its own";
             return Err(
-                Error::usage("config::processes", message).with_help("leave out --processes")
+                Error::usage("config::processes", message).with_help("leave out <processes>")
             );
         }
         *lock(&self.0.paid) = Some((RunId(run), books));

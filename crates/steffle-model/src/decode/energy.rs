@@ -45,14 +45,14 @@ impl Energy {
         Ok(Self { all, noise: message.sums.len() as f64 * message.variance * trace.max(0.0) })
     }
 
-    /// The share of the decisions' move away from the classes, as the messages tell it, that only
-    /// follows the messages' noise. One of J alike silos moves the common model by a J-th of what
-    /// its own message asks for, and so follows a J-th of its own noise.
-    pub fn followed(silos: &[Self]) -> f64 {
-        let noise: f64 = silos.iter().map(|silo| silo.noise).sum();
-        let signal = silos.iter().map(|silo| silo.all).sum::<f64>() - noise;
-        let all = silos.len() as f64 * signal.max(0.0) + noise;
-        if all > 0.0 { noise / all } else { 0.0 }
+    /// The share of the decisions' move away from the classes, as the messages of `count` silos with
+    /// these energies together tell it, that only follows the messages' noise. One of J alike silos
+    /// moves the common model by a J-th of what its own message asks for, and so follows a J-th of
+    /// its own noise.
+    pub fn followed(self, count: f64) -> f64 {
+        let signal = self.all - self.noise;
+        let all = count * signal.max(0.0) + self.noise;
+        if all > 0.0 { self.noise / all } else { 0.0 }
     }
 }
 
@@ -93,11 +93,11 @@ mod tests {
         let clear = energy(120.0_f64.sqrt());
         close(clear.noise, 50.0 * 40.0 / 64.0);
         close(clear.all, 3.0 * clear.noise);
-        close(Energy::followed(&[clear]), 1.0 / 3.0);
+        close(clear.followed(1.0), 1.0 / 3.0);
         // Three alike silos: a third of the noise each, against three times two parts of signal.
-        close(Energy::followed(&[clear; 3]), 1.0 / 7.0);
-        close(Energy::followed(&[energy(6.0)]), 1.0);
-        close(Energy::followed(&[Energy { all: 5.0, noise: 0.0 }]), 0.0);
-        close(Energy::followed(&[]), 0.0);
+        close(Energy { all: 3.0 * clear.all, noise: 3.0 * clear.noise }.followed(3.0), 1.0 / 7.0);
+        close(energy(6.0).followed(1.0), 1.0);
+        close(Energy { all: 5.0, noise: 0.0 }.followed(1.0), 0.0);
+        close(Energy::default().followed(0.0), 0.0);
     }
 }

@@ -61,10 +61,9 @@ impl<T: Transport> Federation<T> {
         public: &[f64],
         theta: &[f64],
     ) -> Result<GapEstimate, FederationError> {
-        let (models, energies) = self.told(release, vec![public.to_vec(), theta.to_vec()])?;
+        let (models, followed) = self.told(release, vec![public.to_vec(), theta.to_vec()])?;
         let [before, mut after]: [Vec<GapCell>; 2] =
             models.try_into().map_err(|_| FederationError::Incomplete("gap"))?;
-        let followed = Energy::followed(&energies);
         for (after, before) in after.iter_mut().zip(&before) {
             take_back(after, followed, before);
         }
@@ -72,86 +71,39 @@ impl<T: Transport> Federation<T> {
     }
 
     /// What a release tells about the decisions of each of several models; and, where there is more
-    /// than one, the energy of its messages.
+    /// than one, which share of the move between them follows its noise.
     fn told(
         &mut self,
         release: &OneShot,
         thetas: Vec<Vec<f64>>,
-    ) -> Result<(Vec<Vec<GapCell>>, Vec<Energy>), FederationError> {
+    ) -> Result<(Vec<Vec<GapCell>>, f64), FederationError> {
         let several = thetas.len() > 1;
-        let replies = self.trips.ask(self.silos.clone(), 0, &Gap { thetas })?;
+        let told = self.trips.ask_sum(self.silos.clone(), 0, &Gap { thetas })?;
         let features = release.pooled().map(|(_, moments)| moments.total.len());
-        let classes = self.agreement.scores.classes;
-        if !replies.iter().all(|own| fits(own, &replies[0], classes, features)) {
+        if !fits(&told, self.agreement.scores.classes, features) {
             return Err(FederationError::Incomplete("fitting gap"));
         }
-        let mut silos = replies.into_iter();
-        let GapSums { mut models, mut expected, energy } =
-            silos.next().ok_or(FederationError::Empty)?;
-        let mut energies: Vec<Energy> = energy.into_iter().collect();
-        for GapSums { models: own, expected: theirs, energy } in silos {
-            for (total, own) in models.iter_mut().flatten().zip(own.iter().flatten()) {
-                add(total, own);
-            }
-            for (expected, own) in expected.iter_mut().zip(&theirs) {
-                expected.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-            }
-            energies.extend(energy);
-        }
+        let GapSums { mut models, expected, energy, messages } = told;
+        let mut followed = energy.unwrap_or_default().followed(messages);
         if let Some((message, moments)) = release.pooled() {
             let correction = Correction::new(moments, message)?;
             models.iter_mut().flatten().for_each(|cell| cell.correct(&correction, &expected));
             if several {
-                energies.push(Energy::of(moments, message)?);
+                followed = Energy::of(moments, message)?.followed(1.0);
             }
         }
-        Ok((models, energies))
+        Ok((models, followed))
     }
 }
 
-/// Refuses replies that do not fit each other, the classes and the pooled features.
-fn fits(sums: &GapSums, first: &GapSums, classes: usize, features: Option<usize>) -> bool {
-    let alike = |cell: &GapCell, other: &GapCell| {
-        cell.rates.len() == other.rates.len()
-            && cell.masses.len() == classes
-            && cell.numbers.len() == other.numbers.len()
-    };
+/// Refuses totals that do not fit the classes and the pooled features.
+fn fits(sums: &GapSums, classes: usize, features: Option<usize>) -> bool {
     let pooled = |vectors: &[Vec<f64>]| match features {
         Some(size) => vectors.iter().all(|vector| vector.len() == size),
         None => vectors.is_empty(),
     };
-    let models = sums.models.iter().zip(&first.models);
-    sums.models.len() == first.models.len()
-        && pooled(&sums.expected)
-        && models.into_iter().all(|(own, other)| {
-            own.len() == other.len()
-                && own.iter().zip(other).all(|(cell, other)| alike(cell, other))
-                && own.iter().all(|cell| pooled(&cell.numbers))
-        })
-}
-
-/// Adds another silo's records of a cell.
-fn add(cell: &mut GapCell, other: &GapCell) {
-    let labels = cell.rates.len();
-    let add = |mine: &mut [f64], theirs: &[f64]| {
-        mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
-    };
-    // Covariances are about each silo's own mean: move both to the common one.
-    let records = cell.records + other.records;
-    for label in 0..labels {
-        let mean = (cell.records * cell.rates[label] + other.records * other.rates[label])
-            / records.max(1.0);
-        for class in 0..cell.masses.len() {
-            cell.covariances[class * labels + label] += other.covariances[class * labels + label]
-                + cell.masses[class] * (cell.rates[label] - mean)
-                + other.masses[class] * (other.rates[label] - mean);
-        }
-        cell.rates[label] = mean;
-    }
-    cell.records = records;
-    add(&mut cell.masses, &other.masses);
-    add(&mut cell.variances, &other.variances);
-    cell.numbers.iter_mut().zip(&other.numbers).for_each(|(mine, own)| add(mine, own));
+    let cell = |cell: &GapCell| cell.masses.len() == classes && pooled(&cell.numbers);
+    pooled(&sums.expected) && sums.models.iter().flatten().all(cell)
 }
 
 /// Takes back a share of what has changed since `before`. The share is that of a linear decode

@@ -131,11 +131,7 @@ impl<T: Transport> Federation<T> {
     /// What all holders together released about each silo.
     fn held_sums(&mut self) -> Result<Vec<FeatureSums>, FederationError> {
         let request = Release::Features { agreed: None };
-        let mut replies = self.trips.ask(self.holders.clone(), 0, &request)?.into_iter();
-        let mut totals = replies.next().ok_or(FederationError::Empty)?.silos;
-        for own in replies {
-            totals.iter_mut().zip(&own.silos).for_each(|(total, own)| total.add(own));
-        }
+        let totals = self.trips.ask_sum(self.holders.clone(), 0, &request)?.silos;
         if totals.len() == self.silos.len() {
             Ok(totals)
         } else {
@@ -150,8 +146,7 @@ impl<T: Transport> Federation<T> {
         sums: Option<&[FeatureSums]>,
     ) -> Result<(ClassSums, Moments), FederationError> {
         let about = |place: usize| Pool::Moments { sums: sums.map(|sums| sums[place].clone()) };
-        let replies = self.trips.ask_each(self.silos.clone(), 0, about)?;
-        let mut pooled = add_up(replies)?;
+        let mut pooled = self.trips.ask_sum_each(self.silos.clone(), 0, about)?;
         let mut normal = agreed.gram.clone();
         normal.add_diagonal(steffle_model::decode::GAMMA);
         let variance = number(&pooled.numbers, 1)?;
@@ -168,19 +163,10 @@ impl<T: Transport> Federation<T> {
     }
 
     fn pool(&mut self, request: &Pool) -> Result<PooledSums, FederationError> {
-        add_up(self.trips.ask(self.silos.clone(), 0, request)?)
+        self.trips.ask_sum(self.silos.clone(), 0, request)
     }
 }
 
 fn number(numbers: &[f64], at: usize) -> Result<f64, FederationError> {
     numbers.get(at).copied().ok_or(FederationError::Incomplete("pooled"))
-}
-
-fn add_up(replies: Vec<PooledSums>) -> Result<PooledSums, FederationError> {
-    let mut replies = replies.into_iter().enumerate();
-    let (_, mut total) = replies.next().ok_or(FederationError::Empty)?;
-    for (silo, own) in replies {
-        total.add(&own).map_err(|source| FederationError::Message { silo, source })?;
-    }
-    Ok(total)
 }

@@ -1,8 +1,8 @@
 //! A round over all nodes: one trip where divisions share a house, two where they do not.
 
 use steffle_wire::{
-    Batch, CellSums, FitQuestion, FitSums, ImputedQuestion, ImputedSums, Loss, NoiseScale,
-    PrivateSums, PublicSums, Question, Round, RoundReply, Scores, Tables, Transport,
+    Added, Batch, CellSums, FitQuestion, FitSums, ImputedQuestion, ImputedSums, Loss, NoiseScale,
+    PrivateTotals, PublicSums, Question, Refused, Round, RoundReply, Scores, Tables, Transport,
 };
 
 use super::{Federation, FederationError};
@@ -11,27 +11,15 @@ use crate::server::Aggregate;
 impl<T: Transport> Federation<T> {
     /// Both legs of a round.
     pub fn round(&mut self, round: u32, question: &Question) -> Result<Aggregate, FederationError> {
-        let mut total = Aggregate::default();
+        let (public, private) = self.ask_round(self.silos.clone(), round, question)?;
+        let public = self.public(public, question)?;
         if self.holders.is_empty() {
-            for reply in self.ask_round(self.silos.clone(), round, question)? {
-                let (public, private) =
-                    (self.public(&reply, question)?, self.private(&reply, question)?);
-                total.add_public(public);
-                total.add_private(private, public.held as f64, public.batch as f64);
-            }
-            return Ok(total);
+            return Ok(Aggregate::new(public, self.private(private, question)?, 1.0));
         }
-        let mut announced = 0.0;
-        for reply in self.ask_round(self.silos.clone(), round, question)? {
-            let public = self.public(&reply, question)?;
-            announced += public.batch as f64;
-            total.add_public(public);
-        }
-        let all = self.sizes.iter().sum::<usize>() as f64;
-        for reply in self.ask_round(self.holders.clone(), round, question)? {
-            total.add_private(self.private(&reply, question)?, all, announced);
-        }
-        Ok(total)
+        let (_, private) = self.ask_round(self.holders.clone(), round, question)?;
+        // Holders are asked about what was announced, and know nothing of the rest.
+        let scale = public.scale();
+        Ok(Aggregate::new(public, self.private(private, question)?, scale))
     }
 
     fn ask_round(
@@ -39,16 +27,16 @@ impl<T: Transport> Federation<T> {
         places: std::ops::Range<usize>,
         round: u32,
         question: &Question,
-    ) -> Result<Vec<RoundReply>, FederationError> {
+    ) -> Result<<RoundReply as Added>::Total, FederationError> {
         let shares = !self.holders.is_empty() && matches!(question.batch, Batch::Mini(_));
         if self.noise.is_none() && !(shares && places == self.silos) {
             let request = Round { question: question.clone(), noise: None };
-            return self.trips.ask(places, round, &request);
+            return self.trips.ask_sum(places, round, &request);
         }
         let (sizes, noise) = (self.sizes.clone(), self.noise.clone());
         let (silos, all) = (self.silos.clone(), sizes.iter().sum());
         let largest = sizes.iter().copied().max().unwrap_or(1);
-        self.trips.ask_each(places, round, |place| {
+        self.trips.ask_sum_each(places, round, |place| {
             let mut question = question.clone();
             // An attributes reply mixes the records of all silos, so every silo must announce the
             // same share of its records for the sum to be an estimate of the whole.
@@ -62,14 +50,14 @@ impl<T: Transport> Federation<T> {
         })
     }
 
-    /// The public half of a reply; refuses one that does not fit the question.
-    fn public<'a>(
+    /// The public half of a round; refuses one that does not fit the question.
+    fn public(
         &self,
-        reply: &'a RoundReply,
+        sums: Option<PublicSums>,
         question: &Question,
-    ) -> Result<&'a PublicSums, FederationError> {
+    ) -> Result<PublicSums, FederationError> {
         let parameters = self.model.parameters();
-        let fits = |sums: &&PublicSums| {
+        let fits = |sums: &PublicSums| {
             let cell = |cell: &CellSums| {
                 cell.scores.len() == question.columns()
                     && (cell.theta.is_empty() || cell.theta.len() == parameters)
@@ -78,23 +66,24 @@ impl<T: Transport> Federation<T> {
                 && sums.cells.len() == question.cells.len()
                 && sums.cells.iter().all(cell)
         };
-        reply.public.as_ref().filter(fits).ok_or(FederationError::Incomplete("public"))
+        sums.filter(fits).ok_or(FederationError::Incomplete("public"))
     }
 
     /// The private half.
-    fn private<'a>(
+    fn private(
         &self,
-        reply: &'a RoundReply,
+        sums: Option<PrivateTotals>,
         question: &Question,
-    ) -> Result<&'a PrivateSums, FederationError> {
+    ) -> Result<PrivateTotals, FederationError> {
         let entries = self.agreement.scores.classes * question.columns();
         let parameters = self.model.parameters();
-        let fits = |sums: &&PrivateSums| {
+        let fits = |sums: &PrivateTotals| {
             sums.tables.len() == question.cells.len()
                 && sums.tables.iter().all(|table| table.len() == entries)
+                && sums.thetas.len() == question.messages()
                 && sums.thetas.iter().all(|theta| theta.len() == parameters)
         };
-        reply.private.as_ref().filter(fits).ok_or(FederationError::Incomplete("private"))
+        sums.filter(fits).ok_or(FederationError::Incomplete("private"))
     }
 
     /// The paper's noise for every round from now on, by the records that a store is asked about.
@@ -107,10 +96,15 @@ impl<T: Transport> Federation<T> {
 
     /// Mean loss (with the ridge left to the caller) and mean gradient.
     pub fn loss(&mut self, theta: &[f64]) -> Result<(f64, Vec<f64>), FederationError> {
-        let replies = self.trips.ask(self.silos.clone(), 0, &Loss { theta: theta.to_vec() })?;
-        let mut total = Aggregate::default();
-        replies.iter().for_each(|reply| total.add_public(reply));
-        let n = total.records.max(1.0);
+        let asked = self.trips.ask_sum(self.silos.clone(), 0, &Loss { theta: theta.to_vec() });
+        let total = match asked {
+            // A step so long that a sum left its range is no step.
+            Err(FederationError::Refused { refused, .. }) if refused.code == Refused::RANGE => {
+                return Ok((f64::INFINITY, vec![0.0; theta.len()]));
+            }
+            asked => asked?,
+        };
+        let n = (total.held as f64).max(1.0);
         Ok((total.loss / n, total.gradient.iter().map(|sum| sum / n).collect()))
     }
 
@@ -118,17 +112,9 @@ impl<T: Transport> Federation<T> {
     pub fn ask_fit(&mut self, question: &FitQuestion) -> Result<FitSums, FederationError> {
         let Scores { notion, classes, labels, .. } = self.agreement.scores;
         let shape = question.shape(Tables { cells: notion.cells(), classes, columns: labels });
-        let replies = self.trips.ask(self.silos.clone(), 0, question)?;
-        let mut total: Option<FitSums> = None;
-        for (silo, sums) in replies.into_iter().enumerate() {
-            sums.check(shape, self.model.parameters())
-                .map_err(|source| FederationError::Message { silo, source })?;
-            match &mut total {
-                None => total = Some(sums),
-                Some(total) => total.add(&sums),
-            }
-        }
-        total.ok_or(FederationError::Empty)
+        let total = self.trips.ask_sum(self.silos.clone(), 0, question)?;
+        total.check(shape, self.model.parameters()).map_err(FederationError::Total)?;
+        Ok(total)
     }
 
     /// An evaluation on imputed classes: the sums of all silos.
@@ -136,10 +122,7 @@ impl<T: Transport> Federation<T> {
         &mut self,
         question: &ImputedQuestion,
     ) -> Result<ImputedSums, FederationError> {
-        let mut replies = self.trips.ask(self.silos.clone(), 0, question)?.into_iter();
-        let mut total = replies.next().ok_or(FederationError::Empty)?;
-        replies.for_each(|reply| total.add(&reply));
-        Ok(total)
+        self.trips.ask_sum(self.silos.clone(), 0, question)
     }
 }
 

@@ -1,8 +1,8 @@
 //! A trip: one request to some nodes, and their replies.
 
 use steffle_wire::{
-    Ask, CodecError, Envelope, NodeId, Part, Refused, RunId, SchemaHash, Transport, decode, parse,
-    seal,
+    Added, Ask, CodecError, Envelope, NodeId, Part, Refused, RunId, SchemaHash, Transport, decode,
+    parse, seal,
 };
 
 use super::FederationError;
@@ -30,6 +30,28 @@ impl<T: Transport> Trips<T> {
         let requests: Vec<(NodeId, &[u8])> =
             places.map(|place| (NodeId::at(place), &bytes[..])).collect();
         self.exchange::<A>(&envelope, &requests)
+    }
+
+    /// Asks nodes for their parts of a sum; nothing is read but the total.
+    pub(super) fn ask_sum<A: Ask<Reply: Added>>(
+        &mut self,
+        places: std::ops::Range<usize>,
+        round: u32,
+        request: &A,
+    ) -> Result<<A::Reply as Added>::Total, FederationError> {
+        let first = places.start;
+        total(first, self.ask(places, round, request)?)
+    }
+
+    /// The same, of every node something else.
+    pub(super) fn ask_sum_each<A: Ask<Reply: Added>>(
+        &mut self,
+        places: std::ops::Range<usize>,
+        round: u32,
+        request: impl Fn(usize) -> A,
+    ) -> Result<<A::Reply as Added>::Total, FederationError> {
+        let first = places.start;
+        total(first, self.ask_each(places, round, request)?)
     }
 
     /// Asks every node of a range for something else.
@@ -81,6 +103,17 @@ impl<T: Transport> Trips<T> {
         };
         replies.into_iter().zip(requests).map(read).collect()
     }
+}
+
+/// Adds up parts from the node at place `first` on, then reads.
+fn total<R: Added>(first: usize, parts: Vec<R>) -> Result<R::Total, FederationError> {
+    let mut parts = parts.into_iter();
+    let mut sum = parts.next().ok_or(FederationError::Empty)?;
+    for (at, part) in parts.enumerate() {
+        let silo = first + at + 1;
+        sum.add(&part).map_err(|source| FederationError::Message { silo, source })?;
+    }
+    sum.total().map_err(FederationError::Total)
 }
 
 enum Unread {

@@ -1,11 +1,11 @@
-//! The silos' replies of one round, added up and scaled to all records.
+//! The totals of one round, over all silos and all records.
 
-use steffle_wire::{PrivateSums, PublicSums};
+use steffle_wire::{PrivateTotals, PublicSums};
 
 /// Estimates of the sums over all records; exact when every silo used all of its own.
 ///
-/// A silo's sums over a minibatch are scaled by `n_j / m` before they are added, so unequal
-/// silos count by their size.
+/// A silo scales its sums over a minibatch by `n_j / m` before they are added, so unequal silos
+/// count by their size.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Aggregate {
     /// Records of all silos, n.
@@ -18,12 +18,12 @@ pub struct Aggregate {
     pub cells: Vec<AggregateCell>,
     /// The clipped form's one theta message; empty in the centred form.
     pub clipped: Vec<f64>,
-    /// Variance of the noise of the theta messages, see [`PrivateSums::theta_deviation`].
+    /// Variance of the noise of the theta messages, see [`PrivateTotals::theta_variance`].
     pub theta_variance: f64,
     /// Whether that noise is shaped.
     pub theta_shaped: bool,
-    /// [`PrivateSums::theta_signal`] of every reply.
-    pub signals: Vec<f64>,
+    /// See [`PrivateTotals::signal`].
+    pub signal: (f64, f64),
 }
 
 /// The sums of one cell.
@@ -57,60 +57,39 @@ impl AggregateCell {
 }
 
 impl Aggregate {
-    /// Adds a records division's reply.
-    pub fn add_public(&mut self, sums: &PublicSums) {
-        let scale = scale(sums.held as f64, sums.batch as f64);
-        self.records += sums.held as f64;
-        self.loss += scale * sums.loss;
-        add(&mut self.gradient, &sums.gradient, scale);
-        self.cells.resize_with(self.cells.len().max(sums.cells.len()), Default::default);
-        for (cell, sums) in self.cells.iter_mut().zip(&sums.cells) {
-            cell.count += scale * sums.count as f64;
-            add(&mut cell.scores, &sums.scores, scale);
-            add(&mut cell.public, &sums.theta, scale);
+    /// Of what records divisions sent and what attributes divisions released, the latter times
+    /// `scale`: 1 where the two are under one roof, and what an announced record stands for where
+    /// they are not.
+    pub fn new(public: PublicSums, private: PrivateTotals, scale: f64) -> Self {
+        let PublicSums { held, loss, gradient, cells, .. } = public;
+        // In the clipped form the records divisions send no theta term.
+        let clipped = cells.iter().all(|cell| cell.theta.is_empty());
+        let scaled = |values: Vec<f64>| values.iter().map(|value| scale * value).collect();
+        let mut thetas = private.thetas.into_iter().map(scaled);
+        let one = if clipped { thetas.next() } else { None };
+        let table_variance = scale * scale * private.table_variance;
+        let cells = cells.into_iter().zip(private.tables).map(|(cell, table)| AggregateCell {
+            count: cell.count,
+            scores: cell.scores,
+            public: cell.theta,
+            centred: table.iter().map(|value| scale * value).collect(),
+            table_variance,
+            private: thetas.next().unwrap_or_default(),
+        });
+        Self {
+            records: held as f64,
+            loss,
+            gradient,
+            cells: cells.collect(),
+            clipped: one.unwrap_or_default(),
+            theta_variance: scale * scale * private.theta_variance,
+            theta_shaped: private.theta_shaped,
+            signal: private.signal,
         }
-    }
-
-    /// Adds an attributes division's reply about `batch` announced records out of `held`.
-    pub fn add_private(&mut self, sums: &PrivateSums, held: f64, batch: f64) {
-        let scale = scale(held, batch);
-        self.signals.push(sums.theta_signal);
-        self.theta_shaped |= sums.theta_shaped;
-        self.theta_variance += (scale * sums.theta_deviation).powi(2);
-        self.cells.resize_with(self.cells.len().max(sums.tables.len()), Default::default);
-        for (cell, table) in self.cells.iter_mut().zip(&sums.tables) {
-            add(&mut cell.centred, table, scale);
-            cell.table_variance += (scale * sums.table_deviation).powi(2);
-        }
-        // One theta message for several cells is the clipped form's.
-        if sums.thetas.len() == sums.tables.len() && !self.is_clipped() {
-            for (cell, theta) in self.cells.iter_mut().zip(&sums.thetas) {
-                add(&mut cell.private, theta, scale);
-            }
-        } else if let [theta] = &sums.thetas[..] {
-            add(&mut self.clipped, theta, scale);
-        }
-    }
-
-    /// In the clipped form the records divisions send no theta term.
-    fn is_clipped(&self) -> bool {
-        self.cells.iter().all(|cell| cell.public.is_empty())
     }
 
     /// Records in some cell, n_in.
     pub fn in_cells(&self) -> f64 {
         self.cells.iter().map(|cell| cell.count).sum()
-    }
-}
-
-fn scale(held: f64, batch: f64) -> f64 {
-    if batch > 0.0 { held / batch } else { 0.0 }
-}
-
-fn add(sum: &mut Vec<f64>, values: &[f64], scale: f64) {
-    if sum.is_empty() {
-        sum.extend(values.iter().map(|value| scale * value));
-    } else {
-        sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += scale * value);
     }
 }

@@ -106,6 +106,27 @@ impl From<&Minimum> for Start {
     }
 }
 
+/// Offers the plan to the stores; says whether it claims something.
+fn open<T: Transport>(
+    plan: &Schedule,
+    objective: OutputScores,
+    federation: &mut Federation<T>,
+) -> Result<bool, TrainError> {
+    let silos = federation.sizes().len().max(1) as f64;
+    let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
+    let layers = federation.model().blocks().len();
+    let protected = plan.protected(objective.classes, records, layers)?;
+    match &protected {
+        None => federation.open_plainly()?,
+        Some(protected) => {
+            let (epsilon, delta) = (protected.epsilon.value(), protected.delta.value());
+            let offer = federation.offer(protected.claim, epsilon, delta, plan.rounds())?;
+            federation.open(offer, |offer| protected.opening(offer))?;
+        }
+    }
+    Ok(protected.is_some())
+}
+
 /// Runs `plan` from `start` with the steps that its settings name. `observe` sees every round and
 /// may stop the run.
 pub fn train<T: Transport>(
@@ -154,18 +175,7 @@ pub fn run<T: Transport>(
     let parameters = start.len();
     let settings = plan.settings();
     let rounds = plan.rounds();
-    let silos = federation.sizes().len().max(1) as f64;
-    let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
-    let layers = federation.model().blocks().len();
-    let protected = plan.protected(objective.classes, records, layers)?;
-    match &protected {
-        None => federation.open_plainly()?,
-        Some(protected) => {
-            let (epsilon, delta) = (protected.epsilon.value(), protected.delta.value());
-            let offer = federation.offer(protected.claim, epsilon, delta, rounds)?;
-            federation.open(offer, |offer| protected.opening(offer))?;
-        }
-    }
+    let protected = open(plan, objective, federation)?;
     // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones
     // that cost no budget of their own in the modes with a claim, and exact in the others.
     let census = federation.round(
@@ -190,13 +200,13 @@ pub fn run<T: Transport>(
     let seed = federation.agreement().seed;
     let mut returned = Returned::new(settings.output, rounds, seed);
     let mut trace = Vec::with_capacity(rounds as usize);
-    let mut signals = Vec::new();
+    let mut signal = (0.0, 0.0);
     let numbers = (census.cells.len() * parameters).max(1);
     for round in 1..=rounds {
         let question = steps.ask(plan.batch());
         let answers = federation.round(round, &question)?;
         steps.learn(round, &answers);
-        signals.extend(answers.signals.iter().filter(|&&signal| signal > 0.0));
+        signal = (signal.0 + answers.signal.0, signal.1 + answers.signal.1);
         let theta = steps.theta();
         if !theta.iter().all(|value| value.is_finite()) {
             return Err(TrainError::Diverged(round));
@@ -216,9 +226,9 @@ pub fn run<T: Transport>(
     let (spent, receipts) = (federation.spent(), federation.receipts());
     let statement = federation.statement();
     // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
-    let signal_to_noise = (!signals.is_empty() && protected.is_some()).then(|| {
-        let count = signals.len() as f64;
-        let mean = signals.iter().sum::<f64>() / count;
+    let (sum, count) = signal;
+    let signal_to_noise = (count > 0.0 && protected).then(|| {
+        let mean = sum / count;
         // Noise alone has a mean of 1 with this standard deviation: what three of them explain is
         // no signal, so that noise passes for one in about one of 1,000 runs.
         let chance = (2.0 / (count * numbers as f64)).sqrt();

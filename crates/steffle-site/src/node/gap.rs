@@ -30,7 +30,7 @@ impl Party {
         };
         let mut models: Vec<Vec<GapCell>> = asked.thetas.iter().map(told).collect();
         if agreed.is_some() {
-            return Ok(GapSums { models, expected, energy: None });
+            return Ok(GapSums { models, expected, energy: None, messages: 0.0 });
         }
         // The silo's own message: nothing of the size of the features leaves it.
         let moments = capped.moments();
@@ -41,7 +41,8 @@ impl Party {
         }
         let energy =
             (asked.thetas.len() > 1).then(|| Energy::of(&moments, &message)).transpose()?;
-        Ok(GapSums { models, expected: Vec::new(), energy })
+        let messages = f64::from(u8::from(energy.is_some()));
+        Ok(GapSums { models, expected: Vec::new(), energy, messages })
     }
 }
 

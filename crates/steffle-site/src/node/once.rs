@@ -9,8 +9,8 @@ use steffle_model::decode::{ClassSums, Moments};
 use steffle_model::linear::Features;
 use steffle_privacy::Epsilon;
 use steffle_wire::{
-    Agreed, Answer, Classes, Done, Envelope, FeatureRows, FeatureSums, Kind, NoSums, Pool,
-    PooledSums, Refused, Release, TakeIn,
+    Agreed, Answer, Classes, Done, Envelope, FeatureReply, FeatureRows, FeatureSums, Kind, Pool,
+    PooledSums, Refused, Release, Summed, TakeIn,
 };
 
 use super::party::Party;
@@ -53,7 +53,7 @@ impl Party {
         let mut source = self.source(0)?;
         if self.holds_attributes_alone() {
             let released = self.attributes()?.release_classes(how, request, &mut source)?;
-            return Ok(self.answer_with(envelope, &NoSums, Some(&released)));
+            return Ok(self.answer_with(envelope, &nothing(), Some(&released)));
         }
         let classes = self.classes();
         let Some((records, attributes)) = self.both() else {
@@ -61,7 +61,7 @@ impl Party {
         };
         let released = attributes.release_classes(how, request, &mut source)?.read()?;
         impute_classes(records, classes, &[released], how)?;
-        Ok(self.answer_with(envelope, &NoSums, None::<&Done>))
+        Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
     }
 
     fn release_features(
@@ -77,14 +77,15 @@ impl Party {
             let parts: Vec<&[u8]> = said.iter().map(Vec::as_slice).collect();
             let request = self.request(0, &parts);
             let released = answer_features(self.attributes()?, &rows, request, &mut source)?;
-            return Ok(self.answer_with(envelope, &released, None::<&Done>));
+            let part = released.summed(self.join.holders as usize)?;
+            return Ok(self.answer_with(envelope, &part, None::<&Done>));
         }
         let request = self.request(0, &[payload]);
         let classes = self.classes();
         let Some((records, attributes)) = self.both() else {
             let rows = feature_rows(self.records()?, agreed.as_ref());
             self.once = Once { agreed, message: None };
-            return Ok(self.answer_with(envelope, &NoSums, Some(&rows)));
+            return Ok(self.answer_with(envelope, &nothing(), Some(&rows)));
         };
         // A silo's features, matrix and cap are its own, or agreed on.
         let capped = capped(records, agreed.as_ref())?;
@@ -100,7 +101,7 @@ impl Party {
             impute(records, classes, memberships)?;
         }
         self.once = Once { agreed, message: Some(message) };
-        Ok(self.answer_with(envelope, &NoSums, None::<&Done>))
+        Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
     }
 
     /// What silos add up when they pool.
@@ -191,6 +192,11 @@ impl Party {
         let refuse = |error| Refused::new("steffle::node::response", error);
         Ok(ClassRelease::Randomised(response.map_err(refuse)?))
     }
+}
+
+/// The reply of a node whose sums stay in its house, or go to silos by letter.
+fn nothing() -> Summed<FeatureReply> {
+    Summed::nothing()
 }
 
 /// A message about a silo, completed; refuses one of another size.

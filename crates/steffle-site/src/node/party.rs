@@ -8,7 +8,8 @@ use steffle_privacy::ledger::{Claim, Ledger};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
     Handover, ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader,
-    Refused, Round, RoundSums, RunId, SchemaHash, Terms, Writer, decode, payload, seal,
+    Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed, Terms, Writer, decode, payload,
+    seal,
 };
 
 use super::letters::Letters;
@@ -111,23 +112,23 @@ impl Party {
             Kind::Loss => {
                 let Loss { theta } = decode(reader)?;
                 let sums = self.records()?.answer(&loss_question(theta), 0)?;
-                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+                self.add_up(envelope, &sums)
             }
             Kind::Fit => {
                 let question: FitQuestion = decode(reader)?;
                 let sums = self.records()?.answer_fit(&question)?;
-                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+                self.add_up(envelope, &sums)
             }
             Kind::Imputed => {
                 let question: ImputedQuestion = decode(reader)?;
                 let sums = self.records()?.answer_imputed(&question)?;
-                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+                self.add_up(envelope, &sums)
             }
             Kind::Round => self.round(envelope, payload, decode(reader)?),
             Kind::Release => self.release(envelope, payload, decode(reader)?),
             Kind::Pool => {
                 let sums = self.pool(decode(reader)?)?;
-                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+                self.add_up(envelope, &sums)
             }
             Kind::TakeIn => {
                 let done = self.take_in(decode(reader)?)?;
@@ -135,12 +136,18 @@ impl Party {
             }
             Kind::Gap => {
                 let sums = self.gap(&decode(reader)?)?;
-                Ok(self.answer_with(envelope, &sums, None::<&Done>))
+                self.add_up(envelope, &sums)
             }
             Kind::Unknown | Kind::Describe | Kind::Join => {
                 Err(Refused::state(format!("{:?} in the middle of a run", envelope.kind)))
             }
         }
+    }
+
+    /// Its part of a sum over all silos.
+    fn add_up(&mut self, envelope: &Envelope, sums: &impl Summand) -> Result<Answer, Refused> {
+        let part = Summed::of(sums, self.join.silos as usize)?;
+        Ok(self.answer_with(envelope, &part, None::<&Done>))
     }
 
     /// A reply and, where there is one, a letter to everybody on the other side: from silos to
@@ -207,29 +214,33 @@ impl Party {
             self.protect(&question.theta)?;
         }
         let mut source = self.source(round)?;
+        let silos = self.join.silos as usize;
         let answer = match &self.divisions {
             Divisions::Both(_) => {
                 let request = self.request(round, &[payload]);
                 let Divisions::Both(silo) = &mut self.divisions else { return Err(nothing()) };
                 let (public, private) = silo.answer(&question, round, request, &mut source)?;
-                let sums = RoundSums { public: Some(&public), private: Some(&private) };
-                self.answer_with(envelope, &sums, None::<&Done>)
+                let scale = public.scale();
+                let private = Some(private.summed(scale, silos)?);
+                let public = Some(Summed::of(&public, silos)?);
+                self.answer_with(envelope, &RoundReply { public, private }, None::<&Done>)
             }
             Divisions::Records(_) => {
                 let (public, handover) = self.records()?.answer_and_hand_over(&question, round)?;
-                let sums = RoundSums { public: Some(&public), private: None::<&Done> };
-                self.answer_with(envelope, &sums, Some(&handover))
+                let public = Some(Summed::of(&public, silos)?);
+                let reply = RoundReply { public, private: None };
+                self.answer_with(envelope, &reply, Some(&handover))
             }
             _ => {
-                let silos = self.silos();
-                let (handovers, said) = self.letters.take::<Handover>(Kind::Round, round, silos)?;
+                let from = self.silos();
+                let (handovers, said) = self.letters.take::<Handover>(Kind::Round, round, from)?;
                 let parts: Vec<&[u8]> =
                     [payload].into_iter().chain(said.iter().map(Vec::as_slice)).collect();
                 let request = self.request(round, &parts);
                 let released =
                     self.attributes()?.answer(&question, &handovers, request, &mut source)?;
-                let sums = RoundSums { public: None, private: Some(&released) };
-                self.answer_with(envelope, &sums, None::<&Done>)
+                let private = Some(released.summed(1.0, self.join.holders as usize)?);
+                self.answer_with(envelope, &RoundReply { public: None, private }, None::<&Done>)
             }
         };
         self.round = Some(round);

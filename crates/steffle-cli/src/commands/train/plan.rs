@@ -5,7 +5,7 @@ use steffle_front::{Announced, Leaves, Plan, Privacy};
 
 use super::report::RowCounts;
 use crate::config::TrainConfig;
-use crate::ui::{Output, Rows, left_out, wrap};
+use crate::ui::{Output, Rows, all_flags, left_out, wrap};
 
 /// The JSON of `train --dry-run`.
 #[derive(Debug, Serialize)]
@@ -14,7 +14,7 @@ pub(crate) struct Preview<'a> {
     config: &'a TrainConfig,
     rows: RowCounts,
     /// What was decided while the file was read, one sentence each.
-    reading: &'a [String],
+    reading: Vec<String>,
     silo_rows: Vec<usize>,
     attributes_holders: usize,
     features: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Preview<'a> {
     announced: Announced,
     leaves_in_clear: &'a [Leaves],
     privacy: &'a Privacy,
-    warnings: &'a [String],
+    warnings: Vec<String>,
 }
 
 impl<'a> Preview<'a> {
@@ -36,7 +36,7 @@ impl<'a> Preview<'a> {
             dry_run: true,
             config,
             rows: RowCounts::of(study),
-            reading: &study.about().reading,
+            reading: all_flags(&study.about().reading),
             silo_rows: study.sizes(),
             attributes_holders: study.attributes_holders(),
             features: schema.layout().features,
@@ -46,7 +46,7 @@ impl<'a> Preview<'a> {
             announced: plan.announced(),
             leaves_in_clear: plan.leaves(),
             privacy: plan.privacy(),
-            warnings: plan.warnings(),
+            warnings: all_flags(plan.warnings()),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Preview<'a> {
             self.features,
             self.parameters,
         );
-        for sentence in self.reading {
+        for sentence in &self.reading {
             text += &wrap(sentence);
         }
         if let Some(numbers) = announced.private_numbers_per_round {
@@ -99,7 +99,7 @@ impl<'a> Preview<'a> {
         text += &leaves_text(self.leaves_in_clear);
         text += "\n";
         text += &wrap(&format!("{} {}", output.strong("Privacy:"), self.privacy.statement));
-        for warning in self.warnings {
+        for warning in &self.warnings {
             text += &wrap(&format!("{} {warning}", output.strong("Warning:")));
         }
         text

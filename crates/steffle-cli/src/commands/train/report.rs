@@ -12,7 +12,7 @@ use super::private::LedgerReport;
 use crate::commands::judge::gaps_in_evidence;
 use crate::config::TrainConfig;
 use crate::failure::Failure;
-use crate::ui::{Output, Rows, left_out, number, percent, wrap};
+use crate::ui::{Output, Rows, all_flags, left_out, number, percent, wrap};
 
 /// Said in place of what a private run does not measure.
 pub(crate) const WITHOUT_GROUPS: &str = "Rates and gaps by group are not measured in a private run: a number \
@@ -144,7 +144,7 @@ impl TrainReport {
             signal_to_noise: outcome.signal_to_noise,
             one_shot: outcome.one_shot.clone(),
             ledger: None,
-            warnings: model.warnings().to_vec(),
+            warnings: all_flags(model.warnings()),
             cpu_seconds: outcome.took.cpu,
             wall_seconds: outcome.took.wall,
             run_dir: run_dir.to_path_buf(),

@@ -113,6 +113,6 @@ fn retired_adult_is_cut_at_fifty_thousand_dollars() {
 fn unknown_names_are_refused_with_the_known_ones() {
     let message = |name: &str| Source::parse(name, None).unwrap_err().to_string();
     assert!(message("adlut").contains("`adult`, `credit-card`, `retired-adult`"));
-    assert!(message("retired-adult").contains("--path"));
+    assert!(message("retired-adult").contains("<path>"));
     assert!(matches!(Source::parse("people.csv", None), Ok(Source::File(_))));
 }

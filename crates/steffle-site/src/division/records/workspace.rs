@@ -152,6 +152,28 @@ impl<'a> PublicPart<'a> {
         }
     }
 
+    /// The slopes of the loss in every layer's outputs; and its sum, where that was asked for.
+    fn lose(&self, pass: &Pass, labels: &[u16], slopes: &mut Vec<Vec<f64>>) -> f64 {
+        let model = self.point.model();
+        let last = model.blocks().len() - 1;
+        slopes.resize_with(last + 1, Vec::new);
+        head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut slopes[last]);
+        model.backward(&self.point, pass, 1, slopes);
+        let Pass { logits, probabilities, .. } = pass;
+        let wanted = self.question.loss;
+        if wanted { head::loss_sum(logits, probabilities, labels, model.logits()) } else { 0.0 }
+    }
+
+    /// Cells are slots; the one after the last is for records in none.
+    fn fill_slots(&self, cells: &[u16], slots: &mut Vec<u32>) {
+        let none = self.question.cells.len() as u32;
+        slots.clear();
+        match self.cells.same {
+            Some(cell) => slots.resize(cells.len(), u32::from(cell).min(none)),
+            None => slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none))),
+        }
+    }
+
     /// Runs a chunk: adds its public sums, where there is somewhere to add them, then hands its
     /// candidates to `hand_over`, which is also to have the pending gradient of the loss added.
     pub(in crate::division) fn run(
@@ -186,15 +208,9 @@ impl<'a> PublicPart<'a> {
 
         let last = model.blocks().len() - 1;
         let public = sums.map(|sums| {
-            let PublicSumming { batch, loss, gradient, counts, scores, thetas } = sums;
-            *batch += which.len() as u64;
-            if self.question.loss {
-                let Pass { logits, probabilities, .. } = &*pass;
-                *loss += head::loss_sum(logits, probabilities, labels, model.logits());
-            }
-            loss_slopes.resize_with(last + 1, Vec::new);
-            head::loss_slopes(&pass.probabilities, labels, model.logits(), &mut loss_slopes[last]);
-            model.backward(&self.point, pass, 1, loss_slopes);
+            sums.batch += which.len() as u64;
+            sums.loss += self.lose(pass, labels, loss_slopes);
+            let PublicSumming { gradient, counts, scores, thetas, .. } = sums;
             (gradient, (counts, scores, thetas))
         });
         if self.question.cells.is_empty() {
@@ -206,13 +222,7 @@ impl<'a> PublicPart<'a> {
         }
 
         self.cells.pick(which, cells);
-        // Cells are slots; the one after the last is for records in none.
-        let none = self.question.cells.len() as u32;
-        slots.clear();
-        match self.cells.same {
-            Some(cell) => slots.resize(which.len(), u32::from(cell).min(none)),
-            None => slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none))),
-        }
+        self.fill_slots(cells, slots);
         self.objective.score(model, pass, labels, scores);
         fetch();
         slopes.resize_with(last + 1, Vec::new);
@@ -224,12 +234,7 @@ impl<'a> PublicPart<'a> {
         let (pending, others) =
             public.map(|(gradient, others)| (gradient.pend(&loss_factors), others)).unzip();
         if let Some((counts, totals, thetas)) = others {
-            if let [count, _] = &mut counts[..] {
-                // One cell: counting needs no slot to wait for.
-                *count += u64::from(slots.iter().map(|&cell| u32::from(cell == 0)).sum::<u32>());
-            } else {
-                slots.iter().for_each(|&cell| counts[cell as usize] += 1);
-            }
+            count(slots, counts);
             add_by_slot(slots, &scores.values, columns, totals);
             fetch();
             for (common, theta) in self.common.iter().zip(thetas) {
@@ -249,6 +254,16 @@ impl<'a> PublicPart<'a> {
             factors: &factors,
         };
         hand_over(&candidates, pending);
+    }
+}
+
+/// Counts records by their cell.
+fn count(slots: &[u32], counts: &mut [u64]) {
+    if let [count, _] = counts {
+        // One cell: counting needs no slot to wait for.
+        *count += u64::from(slots.iter().map(|&cell| u32::from(cell == 0)).sum::<u32>());
+    } else {
+        slots.iter().for_each(|&cell| counts[cell as usize] += 1);
     }
 }
 
@@ -276,15 +291,23 @@ impl PublicSumming {
             (Form::Centred, None) => vec![0.0; gradient.len()],
         };
         let columns = question.cells.first().map_or(1, |cell| cell.quadratic.len());
+        // Sums over a batch stand for all records: silos count by their size.
+        let about = PublicSums { held: held as u64, batch: self.batch, ..PublicSums::default() };
+        let scale = about.scale();
+        let scaled = |mut values: Vec<f64>| {
+            values.iter_mut().for_each(|value| *value *= scale);
+            values
+        };
         let cells = self.counts.iter().zip(self.scores.chunks_exact(columns)).enumerate();
         let cells = cells
             .take(question.cells.len())
             .map(|(cell, (&count, scores))| CellSums {
-                count,
-                scores: scores.to_vec(),
-                theta: theta(cell),
+                count: scale * count as f64,
+                scores: scaled(scores.to_vec()),
+                theta: scaled(theta(cell)),
             })
             .collect();
-        PublicSums { held: held as u64, batch: self.batch, loss: self.loss, gradient, cells }
+        let (loss, gradient) = (scale * self.loss, scaled(gradient));
+        PublicSums { loss, gradient, cells, ..about }
     }
 }

@@ -1,0 +1,253 @@
+//! Sums over sites: integers of one ring, of which only totals are read.
+//!
+//! A number is a multiple of `2^-60`, held modulo `2^128`. Adding is exact and has no order, so that
+//! a total does not depend on who is added first, and masks that cancel would change no bit of it.
+//! Numbers of at least `2^-8` are written down without rounding, others to `2^-61`; a total is rounded
+//! once, when it is read.
+
+use std::marker::PhantomData;
+
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+
+/// Steps of a unit.
+const STEPS: f64 = (1_u64 << 60) as f64;
+
+/// A sum that sites have parts of.
+pub trait Sum {
+    /// What the parts of all sites, added up, are.
+    type Total;
+
+    /// Reads the total, in the order in which a part was written.
+    fn read(totals: &mut Totals<'_>) -> Result<Self::Total, CodecError>;
+}
+
+/// A part of a sum that a site may write down as it is. Sums about `s` are no summands: only what was
+/// released is added up.
+pub trait Summand: Sum {
+    /// Writes its numbers, always in the same order.
+    fn write(&self, numbers: &mut Numbers);
+}
+
+/// A reply that is added up over sites before anything of it is read.
+pub trait Added: Decode {
+    /// What it adds up to.
+    type Total;
+
+    /// Adds another site's reply; refuses one of another shape.
+    fn add(&mut self, other: &Self) -> Result<(), CodecError>;
+
+    /// Reads the total.
+    fn total(&self) -> Result<Self::Total, CodecError>;
+}
+
+/// One site's part of a sum, or several sites' parts, added up.
+pub struct Summed<T> {
+    /// How long its lists are.
+    lengths: Vec<u32>,
+    numbers: Vec<i128>,
+    of: PhantomData<fn() -> T>,
+}
+
+/// A number that cannot be added up.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error(
+    "a sum of {value} over the records of one site is not finite, or too large to be added up over \
+     {sites} sites: numeric columns of about unit variance, or smaller steps, keep sums small"
+)]
+pub struct Beyond {
+    /// The number.
+    pub value: f64,
+    /// Sites that add up.
+    pub sites: usize,
+}
+
+/// Numbers of a part, being written.
+pub struct Numbers {
+    lengths: Vec<u32>,
+    integers: Vec<i128>,
+    /// What all numbers are below, so that their total stays in the ring.
+    limit: f64,
+    beyond: Option<f64>,
+}
+
+/// Totals, being read.
+pub struct Totals<'a> {
+    lengths: &'a [u32],
+    numbers: &'a [i128],
+}
+
+impl Numbers {
+    fn over(sites: usize) -> Self {
+        // 2^127 / 2^60, shared by all sites.
+        let limit = 2_f64.powi(67) / sites.max(1).next_power_of_two() as f64;
+        Self { lengths: Vec::new(), integers: Vec::new(), limit, beyond: None }
+    }
+
+    /// A number.
+    pub fn number(&mut self, value: f64) {
+        if value.abs() < self.limit {
+            // The product is exact; halves go to the even neighbour.
+            self.integers.push((value * STEPS).round_ties_even() as i128);
+        } else {
+            self.beyond = Some(value);
+        }
+    }
+
+    /// A count.
+    pub fn count(&mut self, count: u64) {
+        self.number(count as f64);
+    }
+
+    /// Numbers, as many as there are.
+    pub fn list(&mut self, values: &[f64]) {
+        self.length(values.len());
+        self.integers.reserve(values.len());
+        values.iter().for_each(|&value| self.number(value));
+    }
+
+    /// Lists, as many as there are.
+    pub fn lists(&mut self, lists: &[Vec<f64>]) {
+        self.length(lists.len());
+        lists.iter().for_each(|list| self.list(list));
+    }
+
+    /// How many of something follow; the same at every site.
+    pub fn length(&mut self, length: usize) {
+        self.lengths.push(length as u32);
+    }
+
+    /// Released numbers: one that is too large is written as the largest, which depends on what is
+    /// public already. A refusal would be one more thing to learn from.
+    pub(super) fn released(&mut self, values: &[f64]) {
+        let most = self.limit / 2.0;
+        self.length(values.len());
+        for &value in values {
+            self.number(if value.abs() < most { value } else { most.copysign(value) });
+        }
+    }
+
+    fn finish<T>(self) -> Summed<T> {
+        Summed { lengths: self.lengths, numbers: self.integers, of: PhantomData }
+    }
+}
+
+impl Totals<'_> {
+    /// Whether nobody added anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lengths.is_empty() && self.numbers.is_empty()
+    }
+
+    /// A number.
+    pub fn number(&mut self) -> Result<f64, CodecError> {
+        let (first, rest) = self.numbers.split_first().ok_or_else(shape)?;
+        self.numbers = rest;
+        Ok(value(*first))
+    }
+
+    /// A count; none where parts that are no counts were added up.
+    pub fn count(&mut self) -> Result<u64, CodecError> {
+        self.number().map(|count| count as u64)
+    }
+
+    /// How many of something follow.
+    pub fn length(&mut self) -> Result<usize, CodecError> {
+        let (first, rest) = self.lengths.split_first().ok_or_else(shape)?;
+        self.lengths = rest;
+        Ok(*first as usize)
+    }
+
+    /// Numbers.
+    pub fn list(&mut self) -> Result<Vec<f64>, CodecError> {
+        let length = self.length()?;
+        let (own, rest) = self.numbers.split_at_checked(length).ok_or_else(shape)?;
+        self.numbers = rest;
+        Ok(own.iter().map(|&number| value(number)).collect())
+    }
+
+    /// Lists.
+    pub fn lists(&mut self) -> Result<Vec<Vec<f64>>, CodecError> {
+        let length = self.length()?;
+        (0..length).map(|_| self.list()).collect()
+    }
+}
+
+/// Rounded once, to the nearest.
+fn value(number: i128) -> f64 {
+    number as f64 / STEPS
+}
+
+fn shape() -> CodecError {
+    CodecError::Shape("a sum has fewer numbers than it should".to_owned())
+}
+
+impl<T: Summand> Summed<T> {
+    /// The part of one of `sites` sites; refuses numbers that could leave the ring.
+    pub fn of(sum: &T, sites: usize) -> Result<Self, Beyond> {
+        let mut numbers = Numbers::over(sites);
+        sum.write(&mut numbers);
+        match numbers.beyond {
+            None => Ok(numbers.finish()),
+            Some(value) => Err(Beyond { value, sites }),
+        }
+    }
+}
+
+impl<T> Summed<T> {
+    /// The part of a site that has nothing to add, where nobody has.
+    pub fn nothing() -> Self {
+        Numbers::over(1).finish()
+    }
+
+    /// A part of released numbers, which `write` bounds.
+    pub(super) fn of_released(sites: usize, write: impl FnOnce(&mut Numbers)) -> Self {
+        let mut numbers = Numbers::over(sites);
+        write(&mut numbers);
+        numbers.finish()
+    }
+}
+
+impl<T: Sum> Added for Summed<T> {
+    type Total = T::Total;
+
+    fn add(&mut self, other: &Self) -> Result<(), CodecError> {
+        let alike = self.lengths == other.lengths && self.numbers.len() == other.numbers.len();
+        if !alike {
+            return Err(CodecError::Shape("sites add up sums of different shapes".to_owned()));
+        }
+        let pairs = self.numbers.iter_mut().zip(&other.numbers);
+        pairs.for_each(|(mine, theirs)| *mine = mine.wrapping_add(*theirs));
+        Ok(())
+    }
+
+    fn total(&self) -> Result<T::Total, CodecError> {
+        let mut totals = Totals { lengths: &self.lengths, numbers: &self.numbers };
+        let total = T::read(&mut totals)?;
+        if totals.is_empty() {
+            Ok(total)
+        } else {
+            Err(CodecError::Shape("a sum has more numbers than it should".to_owned()))
+        }
+    }
+}
+
+impl<T> Encode for Summed<T> {
+    fn encode(&self, writer: &mut Writer) {
+        writer.list(&self.lengths, u32::to_le_bytes);
+        writer.list(&self.numbers, i128::to_le_bytes);
+    }
+
+    fn size_hint(&self) -> usize {
+        4 * self.lengths.len() + 16 * self.numbers.len() + 64
+    }
+}
+
+impl<T> Decode for Summed<T> {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let lengths = reader.list(u32::from_le_bytes)?;
+        let numbers = reader.list(i128::from_le_bytes)?;
+        Ok(Self { lengths, numbers, of: PhantomData })
+    }
+}
+
+#[cfg(test)]
+mod tests;
