@@ -2,7 +2,7 @@
 
 use std::io;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -144,7 +144,8 @@ impl Party {
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (mut input, mut output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
         let (requests, to_write) = channel::<Vec<u8>>();
-        let (read, answers) = channel();
+        // A child that talks without being asked waits here, and takes no more memory than this.
+        let (read, answers) = sync_channel(1);
         let unwritten = read.clone();
         thread::spawn(move || {
             for message in to_write {

@@ -1,8 +1,9 @@
 //! A round over all nodes: one trip where divisions share a house, two where they do not.
 
 use steffle_wire::{
-    Added, Batch, CellSums, FitQuestion, FitSums, ImputedQuestion, ImputedSums, Loss, NoiseScale,
-    PrivateTotals, PublicSums, Question, Refused, Round, RoundReply, Scores, Tables, Transport,
+    Added, Batch, CellSums, FitQuestion, FitSums, ImputedCell, ImputedQuestion, ImputedSums, Loss,
+    NoiseScale, PrivateTotals, PublicSums, Question, Refused, Round, RoundReply, Scores, Tables,
+    Transport,
 };
 
 use super::{Federation, FederationError};
@@ -104,6 +105,9 @@ impl<T: Transport> Federation<T> {
             }
             asked => asked?,
         };
+        if total.gradient.len() != theta.len() {
+            return Err(FederationError::Incomplete("public"));
+        }
         let n = (total.held as f64).max(1.0);
         Ok((total.loss / n, total.gradient.iter().map(|sum| sum / n).collect()))
     }
@@ -122,7 +126,20 @@ impl<T: Transport> Federation<T> {
         &mut self,
         question: &ImputedQuestion,
     ) -> Result<ImputedSums, FederationError> {
-        self.trips.ask_sum(self.silos.clone(), 0, question)
+        let Scores { notion, classes, labels, .. } = self.agreement.scores;
+        let tables = Tables { cells: 1, classes, columns: labels };
+        let parameters = self.model.parameters();
+        let total: ImputedSums = self.trips.ask_sum(self.silos.clone(), 0, question)?;
+        let cell = |cell: &ImputedCell| {
+            cell.table.len() == tables.numbers()
+                && cell.slopes.len() == tables.gradients()
+                && cell.slopes.iter().all(|slope| slope.len() == parameters)
+        };
+        let fits = total.gradient.len() == parameters
+            && (total.diagonal.is_empty() || total.diagonal.len() == parameters)
+            && total.cells.len() == notion.cells()
+            && total.cells.iter().all(cell);
+        if fits { Ok(total) } else { Err(FederationError::Incomplete("imputed")) }
     }
 }
 

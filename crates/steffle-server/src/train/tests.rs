@@ -21,6 +21,7 @@ mod exact;
 mod fair;
 mod few_trips;
 mod generated;
+mod hostile;
 mod one_shot;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };
