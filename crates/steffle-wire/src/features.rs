@@ -106,9 +106,9 @@ impl FeatureReply {
         Summed::of_released(sites, |numbers| {
             numbers.length(self.silos.len());
             for FeatureSums { sums, deviation } in &self.silos {
-                numbers.released(&[deviation * deviation]);
+                numbers.released(&[deviation * deviation], 1.0);
                 numbers.length(sums.len());
-                sums.iter().for_each(|sum| numbers.released(sum));
+                sums.iter().for_each(|sum| numbers.released(sum, 1.0));
             }
         })
     }

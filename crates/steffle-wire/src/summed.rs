@@ -85,11 +85,17 @@ impl Numbers {
 
     /// A number.
     pub fn number(&mut self, value: f64) {
-        if value.abs() < self.limit {
-            // The product is exact; halves go to the even neighbour.
-            self.integers.push((value * STEPS).round_ties_even() as i128);
+        self.write(&[value]);
+    }
+
+    fn write(&mut self, values: &[f64]) {
+        let limit = self.limit;
+        // All are looked at, several at a time; a search would stop early and look at each.
+        if values.iter().fold(true, |within, value| within & (value.abs() < limit)) {
+            self.integers.extend(values.iter().map(|&value| in_steps(value)));
         } else {
-            self.beyond = Some(value);
+            let within = |value: &f64| value.abs() < limit;
+            self.beyond = values.iter().copied().find(|value| !within(value));
         }
     }
 
@@ -101,8 +107,7 @@ impl Numbers {
     /// Numbers, as many as there are.
     pub fn list(&mut self, values: &[f64]) {
         self.length(values.len());
-        self.integers.reserve(values.len());
-        values.iter().for_each(|&value| self.number(value));
+        self.write(values);
     }
 
     /// Lists, as many as there are.
@@ -116,14 +121,15 @@ impl Numbers {
         self.lengths.push(length as u32);
     }
 
-    /// Released numbers: one that is too large is written as the largest, which depends on what is
-    /// public already. A refusal would be one more thing to learn from.
-    pub(super) fn released(&mut self, values: &[f64]) {
+    /// Released numbers, times `scale`: one that is too large is written as the largest, which depends
+    /// on what is public already. A refusal would be one more thing to learn from.
+    pub(super) fn released(&mut self, values: &[f64], scale: f64) {
         let most = self.limit / 2.0;
         self.length(values.len());
-        for &value in values {
-            self.number(if value.abs() < most { value } else { most.copysign(value) });
-        }
+        self.integers.extend(values.iter().map(|value| {
+            let value = scale * value;
+            in_steps(if value.abs() < most { value } else { most.copysign(value) })
+        }));
     }
 
     fn finish<T>(self) -> Summed<T> {
@@ -171,9 +177,38 @@ impl Totals<'_> {
     }
 }
 
-/// Rounded once, to the nearest.
+/// The nearest number of steps, halves to the even one, of a value below 2^67: its 53 bits, moved.
+/// (Rounding by the standard library is a call where the processor is not known to have it.)
+#[inline]
+fn in_steps(value: f64) -> i128 {
+    const BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    let bits = value.to_bits();
+    let exponent = (bits >> BITS) & 0x7ff;
+    if exponent == 0 {
+        return 0;
+    }
+    let whole = i128::from(bits & ((1 << BITS) - 1) | 1 << BITS);
+    // The last bit is worth 2^(exponent - 1075), and a step 2^-60.
+    let steps = if exponent >= 1075 - 60 {
+        whole << (exponent - (1075 - 60))
+    } else {
+        let down = (1075 - 60 - exponent).min(64);
+        let (floor, rest) = (whole >> down, whole & ((1 << down) - 1));
+        let half = 1_i128 << (down - 1);
+        floor + i128::from(rest > half || (rest == half && floor & 1 == 1))
+    };
+    if value < 0.0 { -steps } else { steps }
+}
+
+/// Rounded once, to the nearest: the upper 64 bits, of which the last says whether anything follows.
+#[inline]
 fn value(number: i128) -> f64 {
-    number as f64 / STEPS
+    let size = number.unsigned_abs();
+    let spare = 64 - size.leading_zeros().min(64);
+    let rest = size & ((1 << spare) - 1);
+    let upper = (size >> spare) as u64 | u64::from(rest != 0);
+    let rounded = upper as f64 * (f64::from_bits(u64::from(1023 + spare) << 52) / STEPS);
+    if number < 0 { -rounded } else { rounded }
 }
 
 fn shape() -> CodecError {

@@ -141,20 +141,20 @@ impl PrivateSums {
 
     /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
     pub fn summed(&self, scale: f64, sites: usize) -> Summed<Self> {
-        let scaled = |list: &Vec<f64>| list.iter().map(|value| scale * value).collect::<Vec<_>>();
         let signals = f64::from(u8::from(self.theta_signal > 0.0));
         Summed::of_released(sites, |numbers| {
             for lists in [&self.tables, &self.thetas] {
                 numbers.length(lists.len());
-                lists.iter().for_each(|list| numbers.released(&scaled(list)));
+                lists.iter().for_each(|list| numbers.released(list, scale));
             }
-            numbers.released(&[
+            let said = [
                 (scale * self.table_deviation).powi(2),
                 (scale * self.theta_deviation).powi(2),
                 self.theta_signal,
                 signals,
                 f64::from(u8::from(self.theta_shaped)),
-            ]);
+            ];
+            numbers.released(&said, 1.0);
         })
     }
 

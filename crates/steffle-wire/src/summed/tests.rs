@@ -43,6 +43,47 @@ fn numbers_that_fit_the_grid_come_back_as_they_are() {
     assert_eq!(back[1..], [0.0, 2_f64.powi(-60)], "a half goes to the even neighbour");
 }
 
+/// Moving bits is what multiplying and rounding gives.
+#[test]
+fn steps_are_the_nearest_ones() {
+    let mut values = vec![0.0, 5e-324, f64::MIN_POSITIVE, 1e-300, 2_f64.powi(66), 1.0, 0.1];
+    for power in -70..=66 {
+        let base = 2_f64.powi(power);
+        values.extend([
+            base,
+            base.next_down(),
+            base.next_up(),
+            1.5 * base,
+            1.25 * base,
+            base / 3.0,
+        ]);
+    }
+    for step in [0.5, 1.5, 2.5, 0.499, 0.501, 1e6 + 0.5] {
+        values.push(step / STEPS);
+    }
+    for value in values.iter().flat_map(|&value| [value, -value]) {
+        assert_eq!(in_steps(value), (value * STEPS).round_ties_even() as i128, "{value:e}");
+    }
+}
+
+/// Totals are what the standard library rounds to.
+#[test]
+fn totals_are_the_nearest_doubles() {
+    let mut number = 1_i128;
+    for at in 0..20_000_i128 {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(at);
+        for shift in [0, 1, 10, 40, 62, 63, 64, 65, 75, 100, 126, 127] {
+            let own = number >> shift;
+            for own in [own, own.wrapping_neg(), own & !0x3ff, own | 0x3ff, own & (-1 << 64)] {
+                assert_eq!(value(own).to_bits(), (own as f64 / STEPS).to_bits(), "{own}");
+            }
+        }
+    }
+    for own in [0, 1, -1, i128::MAX, i128::MIN, i128::MIN + 1, 1 << 64, (1 << 64) - 1, 1 << 63] {
+        assert_eq!(value(own).to_bits(), (own as f64 / STEPS).to_bits(), "{own}");
+    }
+}
+
 #[test]
 fn a_total_has_no_order_and_is_rounded_once() {
     let parts = [1e15, 0.1, -1e15, 0.2, 0.3, 1e-3];
@@ -75,7 +116,7 @@ fn what_could_leave_the_ring_is_refused_and_127_sites_fill_it_without_wrapping()
 #[test]
 fn released_numbers_are_bounded_and_never_refused() {
     let wild = [f64::NAN, f64::INFINITY, -f64::MAX, 3.0];
-    let part = Summed::<List>::of_released(4, |numbers| numbers.released(&wild));
+    let part = Summed::<List>::of_released(4, |numbers| numbers.released(&wild, 1.0));
     let [nan, high, low, own] = part.total().unwrap()[..] else { panic!() };
     let most = 2_f64.powi(64);
     assert_eq!((nan.abs(), high, low, own), (most, most, -most, 3.0));
