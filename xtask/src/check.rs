@@ -20,6 +20,7 @@ pub(crate) fn whole() -> Result<(), String> {
     for arguments in [FORMATTING, LINTS, WITHOUT_PARQUET, TESTS, EXAMPLES_IN_TEXT, DOCUMENTATION] {
         cargo(arguments)?;
     }
+    crate::python::check()?;
     println!("all checks passed");
     Ok(())
 }
@@ -32,7 +33,7 @@ pub(crate) fn quick() -> Result<(), String> {
     }
     println!(
         "quick checks passed; left out: tests in {MORE_THAN_RUST}* (the HTML report in Chromium), \
-         examples in documentation, documentation. `cargo xtask check` runs everything"
+         examples in documentation, documentation, the Python package. `cargo xtask check` runs everything"
     );
     Ok(())
 }

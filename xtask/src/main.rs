@@ -3,16 +3,19 @@
 
 mod check;
 mod needs;
+mod python;
 mod same;
 mod system;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check [--quick]
+const USAGE: &str = "usage: cargo xtask check [--quick | --python]
        cargo xtask same OLD NEW [CASE]
 
-  check            installs what the tests need, then formatting, lints, all tests, documentation
+  check            installs what the tests need, then formatting, lints, all tests, documentation,
+                   the Python package
   check --quick    formatting, lints, the tests that need nothing but Rust; installs nothing
+  check --python   the Python package alone
   same OLD NEW     runs about 50 cases through two `steffle` binaries and compares what they print and
                    write, times aside; CASE: only cases whose name contains it";
 
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["check"] => needs::provide().and_then(|()| check::whole()),
+        ["check", "--python"] => needs::provide().and_then(|()| python::check()),
         ["check", "--quick"] => needs::of_cargo().and_then(|()| check::quick()),
         ["same", old, new] => same::same(old, new, None),
         ["same", old, new, only] => same::same(old, new, Some(only)),

@@ -32,11 +32,18 @@ const CARGO: [Need; 2] = [
     },
 ];
 
-const MORE: [Need; 1] = [Need {
-    what: "Chromium, for the HTML report, which is tested in a real browser",
-    found: chromium::chromium,
-    wanted: Wanted::Chromium,
-}];
+const MORE: [Need; 2] = [
+    Need {
+        what: "Chromium, for the HTML report, which is tested in a real browser",
+        found: chromium::chromium,
+        wanted: Wanted::Chromium,
+    },
+    Need {
+        what: "Python 3.10 or newer with venv, for the Python package",
+        found: crate::python::found,
+        wanted: Wanted::Python,
+    },
+];
 
 /// Everything for all checks, installed if this is root on a system whose packages are known.
 pub(crate) fn provide() -> Result<(), String> {

@@ -9,13 +9,16 @@ pub(crate) enum Wanted {
     Component(&'static str),
     /// A browser.
     Chromium,
+    /// Python with environments.
+    Python,
 }
 
-/// A package manager, what it is told, and what it calls a browser.
+/// A package manager, what it is told, and what it calls a browser and Python.
 struct Packages {
     tool: &'static str,
     install: &'static str,
     chromium: &'static str,
+    python: &'static str,
 }
 
 const KNOWN: [Packages; 6] = [
@@ -23,12 +26,33 @@ const KNOWN: [Packages; 6] = [
         tool: "apt-get",
         install: "apt-get update && apt-get install --yes --no-install-recommends",
         chromium: "chromium",
+        python: "python3 python3-venv",
     },
-    Packages { tool: "dnf", install: "dnf install --assumeyes", chromium: "chromium" },
-    Packages { tool: "pacman", install: "pacman -S --noconfirm", chromium: "chromium" },
-    Packages { tool: "zypper", install: "zypper --non-interactive install", chromium: "chromium" },
-    Packages { tool: "apk", install: "apk add", chromium: "chromium" },
-    Packages { tool: "brew", install: "brew install --cask", chromium: "chromium" },
+    Packages {
+        tool: "dnf",
+        install: "dnf install --assumeyes",
+        chromium: "chromium",
+        python: "python3",
+    },
+    Packages {
+        tool: "pacman",
+        install: "pacman -S --noconfirm",
+        chromium: "chromium",
+        python: "python",
+    },
+    Packages {
+        tool: "zypper",
+        install: "zypper --non-interactive install",
+        chromium: "chromium",
+        python: "python3",
+    },
+    Packages { tool: "apk", install: "apk add", chromium: "chromium", python: "python3" },
+    Packages {
+        tool: "brew",
+        install: "brew install --cask",
+        chromium: "chromium",
+        python: "python",
+    },
 ];
 
 /// The system at hand.
@@ -65,23 +89,27 @@ impl System {
             .iter()
             .filter_map(|wanted| match wanted {
                 Wanted::Component(name) => Some(*name),
-                Wanted::Chromium => None,
+                Wanted::Chromium | Wanted::Python => None,
             })
             .collect();
         if !components.is_empty() {
             commands.push(format!("rustup component add {}", components.join(" ")));
         }
         if wanted.contains(&Wanted::Chromium) {
-            commands.push(self.browser());
+            let other = "install Chromium or Chrome, then: export CHROMIUM=/path/to/it";
+            commands.push(self.install(|packages| packages.chromium, other));
+        }
+        if wanted.contains(&Wanted::Python) {
+            let other = "install Python 3.10 or newer with venv";
+            commands.push(self.install(|packages| packages.python, other));
         }
         commands
     }
 
-    fn browser(&self) -> String {
-        let Some(packages) = self.packages else {
-            return "install Chromium or Chrome, then: export CHROMIUM=/path/to/it".to_owned();
-        };
-        let command = format!("{} {}", packages.install, packages.chromium);
+    /// The command that installs something; `other` is what to do where no package manager is known.
+    fn install(&self, what: impl Fn(&Packages) -> &'static str, other: &str) -> String {
+        let Some(packages) = self.packages else { return other.to_owned() };
+        let command = format!("{} {}", packages.install, what(packages));
         if self.root || packages.tool == "brew" {
             command
         } else {

@@ -92,6 +92,16 @@ impl Data {
         Ok(Parted { data: self.clone(), by, rows })
     }
 
+    /// Trains on all usable rows: whoever calls has other rows to test on.
+    pub fn whole(&self, seed: u64) -> Parted {
+        let rows = steffle_data::Split {
+            train: self.rows.rows().to_vec(),
+            validation: Vec::new(),
+            test: Vec::new(),
+        };
+        Parted { data: self.clone(), by: Split { seed, ..Split::default() }, rows }
+    }
+
     /// Rows that were left out for missing values.
     pub fn dropped(&self) -> usize {
         self.rows.dropped()
@@ -137,5 +147,11 @@ impl Parted {
     /// Cuts the training rows into silos, which agree on a schema; refuses more silos than rows.
     pub fn silos(&self, cut: impl Into<Cut>) -> Result<Study, Error> {
         Study::cut(self, cut.into())
+    }
+
+    /// Puts every row of the table into the silo of its number, counted from 0; refuses another number
+    /// of rows than the table has, and silos that nobody is in.
+    pub fn silos_as(&self, silo_of: &[u32]) -> Result<Study, Error> {
+        Study::cut_as(self, silo_of)
     }
 }

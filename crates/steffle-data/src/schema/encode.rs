@@ -111,7 +111,7 @@ fn encode_rows(
         if let (Column::Numbers(numbers), true) =
             (&table.columns()[place], schema.indicates(column))
         {
-            let slots = codes[at..].iter_mut().step_by(layout.categorical);
+            let slots = codes.iter_mut().skip(at).step_by(layout.categorical);
             for (slot, &row) in slots.zip(rows) {
                 let missing = numbers[row as usize].is_nan();
                 *slot = if missing { first } else { layout.absent() };
@@ -136,7 +136,7 @@ fn encode_rows(
             .collect();
         let for_missing = known.get(MISSING_NAME).copied().unwrap_or(layout.absent());
         let (mut unseen, mut missing) = (0, 0);
-        let slots = codes[at..].iter_mut().step_by(layout.categorical);
+        let slots = codes.iter_mut().skip(at).step_by(layout.categorical);
         for (slot, &row) in slots.zip(rows) {
             let level = by_level.get(text.codes[row as usize] as usize);
             *slot = *level.unwrap_or(&for_missing);
@@ -164,7 +164,7 @@ fn encode_numbers(
             return Err(not_numbers(table, place).into());
         };
         let mut missing = 0;
-        let slots = numbers[at..].iter_mut().step_by(layout.numeric);
+        let slots = numbers.iter_mut().skip(at).step_by(layout.numeric);
         for (slot, &row) in slots.zip(rows) {
             let value = values[row as usize];
             if value.is_nan() {

@@ -37,11 +37,20 @@ impl Model {
             let help = "give a directory that `steffle train` wrote, for example runs/adult-1";
             return Err(Error::data("run::not_found", message).with_help(help));
         }
+        Self::of_files(directory, |name| read(&directory.join(name)))
+    }
+
+    /// A model of the files that [`files`](Self::files) gave; `place` is what errors call them.
+    pub fn of_files(
+        place: impl AsRef<Path>,
+        file: impl Fn(&str) -> Result<Vec<u8>, Error>,
+    ) -> Result<Self, Error> {
+        let directory = place.as_ref();
         let path = directory.join(MODEL);
         let (theta, metadata) =
-            safetensors::decode(&read(&path)?).map_err(|why| damaged(&path, &why))?;
+            safetensors::decode(&file(MODEL)?).map_err(|why| damaged(&path, &why))?;
         let metadata = Metadata::from_map(metadata).map_err(|why| unusable(&path, why))?;
-        let schema: steffle_data::Schema = from_json(&directory.join(SCHEMA))?;
+        let schema: steffle_data::Schema = from_json(&directory.join(SCHEMA), &file(SCHEMA)?)?;
         if hexadecimal(&schema.hash()) != metadata.schema {
             let why = format!("it is not the schema that {MODEL} was trained with");
             return Err(damaged(&directory.join(SCHEMA), &why));
@@ -54,7 +63,7 @@ impl Model {
             let why = format!("it has {found} parameters where its model has {wanted}");
             return Err(damaged(&path, &why));
         }
-        let facts: Facts = from_json(&directory.join(METRICS))?;
+        let facts: Facts = from_json(&directory.join(METRICS), &file(METRICS)?)?;
         let entry = Entry::of(&facts.method).map_err(|unknown| {
             let allowed = unknown.text().strip_prefix("it must be ").unwrap_or_default();
             let (place, method) = (directory.display(), &facts.method);
@@ -79,8 +88,8 @@ impl Model {
     }
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    serde_json::from_slice(&read(path)?).map_err(|why| damaged(path, &why.to_string()))
+fn from_json<T: serde::de::DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|why| damaged(path, &why.to_string()))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {

@@ -210,7 +210,7 @@ impl Model {
     }
 
     /// What is known about it, as `metrics.json` has it.
-    fn facts(&self) -> Value {
+    pub fn facts(&self) -> Value {
         serde_json::json!({
             "method": self.entry.name,
             "mode": self.mode,

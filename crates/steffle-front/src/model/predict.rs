@@ -32,6 +32,17 @@ pub struct Predicted<'a> {
 }
 
 impl Model {
+    /// The probabilities of every label for every row of columns that are in memory, row by row, and
+    /// the cells that do not fit the schema; refuses columns that lack a feature.
+    pub fn predict_columns(
+        &self,
+        columns: Vec<(String, Column)>,
+    ) -> Result<(Vec<f64>, Unmatched), Error> {
+        let table = Table::new("the columns", columns)?;
+        let (rows, unmatched) = encode_features(&table, &self.schema)?;
+        Ok((self.probabilities(&rows), unmatched))
+    }
+
     /// Opens a file to predict; refuses one that lacks a feature's column.
     pub fn predict(
         &self,

@@ -94,17 +94,57 @@ pub(crate) enum Holdings {
 impl Study {
     /// One table, cut here into silos.
     pub(crate) fn cut(parted: &Parted, cut: Cut) -> Result<Self, Error> {
-        let (encoded, silos) = Encoded::new(parted, cut)?;
         let (data, train) = (&parted.data.rows, &parted.rows.train);
+        let random = &mut stream(parted.by.seed, 0, Purpose::Partition, 0);
+        let silos = partition(data, train, cut.silos, cut.heterogeneity, random)?;
         let rows = match cut.centralisation {
-            Centralisation::OneSilo | Centralisation::Silos => silos,
+            Centralisation::OneSilo | Centralisation::Silos => silos.clone(),
             Centralisation::CentralAttributes => vec![train.clone()],
             Centralisation::General(holders) => {
                 let random = &mut stream(parted.by.seed, 0, Purpose::AttributesCut, 0);
                 partition(data, train, holders, 0.0, random)?
             }
         };
-        let holders = Holders::Table { data: data.clone(), rows };
+        Self::of_silos(parted, &silos, rows, cut.centralisation)
+    }
+
+    /// One table whose rows say which silo they are in.
+    pub(crate) fn cut_as(parted: &Parted, silo_of: &[u32]) -> Result<Self, Error> {
+        let (data, train) = (&parted.data.rows, &parted.rows.train);
+        let (rows, given) = (data.table().rows(), silo_of.len());
+        if rows != given {
+            let message = format!("{given} silo numbers for {rows} rows; every row needs one");
+            return Err(Error::data("data::silos", message));
+        }
+        let count = silo_of.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut silos = vec![Vec::new(); count.min(given)];
+        for &row in train {
+            if let Some(silo) = silos.get_mut(silo_of[row as usize] as usize) {
+                silo.push(row);
+            }
+        }
+        if let Some(empty) =
+            silos.iter().position(Vec::is_empty).or((count > given).then_some(given))
+        {
+            let message =
+                format!("silo {empty} has no usable row; silos are numbered from 0 without gaps");
+            return Err(Error::data("data::silos", message));
+        }
+        let centralisation =
+            if count == 1 { Centralisation::OneSilo } else { Centralisation::Silos };
+        Self::of_silos(parted, &silos, silos.clone(), centralisation)
+    }
+
+    /// Silos of these rows, and holders of the attributes of those.
+    fn of_silos(
+        parted: &Parted,
+        silos: &[Vec<u32>],
+        held: Vec<Vec<u32>>,
+        centralisation: Centralisation,
+    ) -> Result<Self, Error> {
+        let encoded = Encoded::new(parted, silos)?;
+        let (data, train) = (&parted.data.rows, &parted.rows.train);
+        let holders = Holders::Table { data: data.clone(), rows: held };
         let sealed = holders.seal(&encoded.schema)?;
         let about = About {
             dropped: data.dropped(),
@@ -121,7 +161,7 @@ impl Study {
         };
         Ok(Self(Arc::new(Inner {
             encoded,
-            centralisation: cut.centralisation,
+            centralisation,
             seed: parted.by.seed,
             holders,
             sealed: Mutex::new(Some(sealed)),
@@ -291,19 +331,17 @@ impl Study {
 }
 
 impl Encoded {
-    /// Cuts and encodes; returns the rows of every silo too.
-    fn new(parted: &Parted, cut: Cut) -> Result<(Self, Vec<Vec<u32>>), Error> {
+    /// Agrees on a schema and encodes.
+    fn new(parted: &Parted, silos: &[Vec<u32>]) -> Result<Self, Error> {
         let (data, rows) = (&*parted.data.rows, &parted.rows);
-        let random = &mut stream(parted.by.seed, 0, Purpose::Partition, 0);
-        let silos = partition(data, &rows.train, cut.silos, cut.heterogeneity, random)?;
         let mut summary = Summary::of(data, &[]);
-        for silo in &silos {
+        for silo in silos {
             summary.merge(&Summary::of(data, silo))?;
         }
         let schema = Schema::from_summary(data.recipe(), &summary)?;
         let records = |rows: &Vec<u32>| Ok(encode(data, rows, &schema)?.records);
         let validation = Some(&rows.validation).filter(|rows| !rows.is_empty());
-        let encoded = Self {
+        Ok(Self {
             records: silos.iter().map(records).collect::<Result<_, Error>>()?,
             test: match &parted.by.test {
                 None => HeldOut::of(data, &rows.test, &schema)?,
@@ -312,8 +350,7 @@ impl Encoded {
             validation: validation.map(|rows| HeldOut::of(data, rows, &schema)).transpose()?,
             unconstrained: Mutex::default(),
             schema,
-        };
-        Ok((encoded, silos))
+        })
     }
 }
 

@@ -1,0 +1,57 @@
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+class SteffleError(ValueError):
+    code: str
+    help: str | None
+
+class Model:
+    @staticmethod
+    def load(directory: str | PathLike[str]) -> Model: ...
+    @staticmethod
+    def of_files(files: dict[str, bytes]) -> Model: ...
+    def save(self, directory: str | PathLike[str]) -> None: ...
+    def files(self) -> dict[str, bytes]: ...
+    def predict(self, given: list[tuple[str, Any]]) -> NDArray[np.float64]: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def theta(self) -> NDArray[np.float64]: ...
+    @property
+    def features(self) -> list[str]: ...
+    @property
+    def linear(self) -> bool: ...
+    @property
+    def facts(self) -> str: ...
+    @property
+    def trips(self) -> int | None: ...
+
+def dataset(name: str) -> tuple[list[tuple[str, Any]], str, list[str]]: ...
+def methods() -> list[str]: ...
+def settings_of(name: str) -> list[str]: ...
+def fit(
+    given: list[tuple[str, Any]],
+    meaning: dict[str, Any],
+    name: str,
+    settings: dict[str, Any],
+    silos: int,
+    silo_of: NDArray[np.uint32] | None,
+    seed: int,
+    progress: Callable[[str, int, int | None], None] | None,
+) -> Model: ...
+def report(
+    labels: NDArray[np.uint16],
+    decisions: NDArray[np.uint16],
+    groups: NDArray[np.uint16],
+    label_names: list[str],
+    group_names: list[str],
+    favourable: int,
+    resamples: int,
+    seed: int,
+) -> str: ...

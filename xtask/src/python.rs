@@ -1,0 +1,60 @@
+//! The Python package in an environment of its own: built, looked at, tested.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the environment is.
+const PLACE: &str = "target/python";
+
+/// What the checks install there. The package itself needs the first two.
+const PACKAGES: [&str; 10] = [
+    "numpy>=1.24",
+    "scikit-learn>=1.6",
+    "maturin>=1.9,<2",
+    "fairlearn>=0.12",
+    "mypy>=1.11",
+    "pandas>=2.1",
+    "polars>=1.0",
+    "pyarrow>=15",
+    "pytest>=8",
+    "ruff>=0.6",
+];
+
+/// A Python that can make environments.
+pub(crate) fn found() -> Result<PathBuf, String> {
+    const PROGRAM: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
+    let ran = Command::new("python3").args(["-c", PROGRAM]).output();
+    match ran {
+        Ok(ran) if ran.status.success() => Ok(PathBuf::from("python3")),
+        Ok(_) => Err("python3 is older than 3.10, or has no venv".to_owned()),
+        Err(error) => Err(format!("python3 does not start: {error}")),
+    }
+}
+
+/// Builds the package, then lints, types, tests and examples.
+pub(crate) fn check() -> Result<(), String> {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PLACE);
+    if !place.join("bin/python").exists() {
+        run(Path::new("python3"), &["-m", "venv", &place.to_string_lossy()])?;
+    }
+    let bin = |name: &str| place.join("bin").join(name);
+    run(&bin("python"), &[&["-m", "pip", "install", "--quiet"], &PACKAGES[..]].concat())?;
+    run(&bin("maturin"), &["develop", "--quiet", "--profile", "dev", "--locked"])?;
+    run(&bin("ruff"), &["check", "python"])?;
+    run(&bin("mypy"), &[])?;
+    run(&bin("python"), &["-m", "pytest", "--quiet", "--doctest-modules", "python"])
+}
+
+fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    println!("$ {name} {}", arguments.join(" "));
+    let environment = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(PLACE);
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .env("VIRTUAL_ENV", environment)
+        .status()
+        .map_err(|error| format!("{name} did not start: {error}"))?;
+    let failed = || format!("`{name} {}` failed", arguments.join(" "));
+    status.success().then_some(()).ok_or_else(failed)
+}
