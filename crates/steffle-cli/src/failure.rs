@@ -18,7 +18,6 @@ pub(crate) enum Status {
     /// A privacy budget does not allow it.
     Budget = 4,
     /// An audit or a threshold failed.
-    #[expect(dead_code, reason = "documented now, used by commands that audit")]
     Threshold = 5,
     /// Ctrl-C.
     Interrupted = 130,

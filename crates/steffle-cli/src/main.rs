@@ -55,6 +55,7 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
         Command::Privacy(privacy) => commands::privacy(&privacy, output),
         Command::Node(node) => commands::node(&node),
         Command::Ledger(ledger) => commands::ledger(&ledger, output),
+        Command::Audit(audit) => commands::audit(&audit, output),
         Command::Completions { shell } => commands::completions(shell, output),
     }
 }

@@ -6,7 +6,7 @@ use steffle::federation::{Agreement, Federation, FederationError, RunKind};
 use steffle::game::OutputScores;
 use steffle::model::{Classifier, ModelKind};
 use steffle::node::{Embedded, InProcess};
-use steffle::protocol::{RunId, SchemaHash};
+use steffle::protocol::{RunId, SchemaHash, Witnessed};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
 use steffle::train::{FitRule, TrainError, erm};
@@ -29,7 +29,7 @@ pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1
 
 /// A federation that is ready to train.
 pub struct Ground<'a> {
-    pub(crate) federation: Federation<Nodes>,
+    pub(crate) federation: Federation<Witnessed<Nodes>>,
     pub(crate) objective: OutputScores,
     pub(crate) model: Arc<dyn Classifier>,
     pub(crate) start: Vec<f64>,
@@ -92,6 +92,7 @@ impl<'a> Ground<'a> {
                 books.unwrap_or_default(),
             )),
         };
+        let nodes = Witnessed::new(nodes, study.witness());
         let federation = Federation::join(nodes, agreement)
             .map_err(|error| Error::data("train::federation", error.to_string()))?;
         let fit = federation.trips();

@@ -26,6 +26,8 @@ pub enum Purpose {
     Bootstrap = 7,
     /// Cutting attributes among their holders.
     AttributesCut = 8,
+    /// Seeds of the runs of an audit.
+    Audit = 9,
 }
 
 /// The stream of `node` (a silo's index; 0 for the server) for `purpose` in `round`.

@@ -40,7 +40,7 @@ pub mod explain;
 pub mod gdp;
 pub mod ledger;
 mod loss;
-mod normal;
+pub mod normal;
 pub mod paper;
 pub mod pld;
 pub mod quantity;

@@ -19,12 +19,12 @@ pub(crate) fn density(x: f64) -> f64 {
 }
 
 /// P(N(0, 1) <= x), accurate relative to itself in the lower tail.
-pub(crate) fn cumulative(x: f64) -> f64 {
+pub fn cumulative(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
 /// The x with [`cumulative`]`(x) = probability`; infinite at 0 and 1.
-pub(crate) fn quantile(probability: f64) -> f64 {
+pub fn quantile(probability: f64) -> f64 {
     if probability <= 0.0 {
         return f64::NEG_INFINITY;
     }

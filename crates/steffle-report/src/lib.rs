@@ -1,6 +1,6 @@
 //! Results as pictures: a [`Study`] is plain data, and everything here is a pure function of it.
 //!
-//! [`svg`] and [`png()`] draw one [`Panel`]; [`run_html`] makes the page of one run ([`RunPage`]); [`html`] makes one page of a whole study that needs nothing
+//! [`svg`] and [`png()`] draw one [`Panel`]; [`run_html`] makes the page of one run ([`RunPage`]), [`audit_html`] that of an audit ([`AuditPage`]); [`html`] makes one page of a whole study that needs nothing
 //! else, no network and no other file. The crate knows no method, no data set and no file: whoever
 //! ran the methods fills in a [`Study`], and whoever asked for pictures writes them down.
 //!
@@ -55,6 +55,7 @@
 //! holds the same drawings, at two widths. SVG and HTML are written by hand, without a plotting or
 //! template crate: the drawings are simple, and what they need is labels that keep out of each other's way.
 
+mod audit;
 mod check;
 mod error;
 mod escape;
@@ -64,8 +65,9 @@ mod run;
 mod study;
 mod words;
 
+pub use audit::{AuditPage, ErrorCurves};
 pub use error::{Error, Result};
-pub use html::{html, run_html};
+pub use html::{audit_html, html, run_html};
 pub use plot::{png, svg};
 pub use run::{Measure, RunPage};
 pub use study::{

@@ -315,4 +315,81 @@ mod needs_chromium {
         assert_eq!(browser.complaints(), Vec::<serde_json::Value>::new());
         assert_eq!(browser.requests().len(), 1);
     }
+
+    /// The page of an audit that found a broken promise: one dot is below the curve.
+    fn broken() -> steffle_report::AuditPage {
+        let promised = (0..=20).map(|at| f64::from(at) / 20.0);
+        let curve = |bend: f64| {
+            promised.clone().map(|x: f64| [x, (1.0 - x).powf(bend)]).collect::<Vec<[f64; 2]>>()
+        };
+        steffle_report::AuditPage {
+            title: "Audit of a <method>".into(),
+            lead: "The promise is broken: mu is at least 1.4 & 1 is claimed.".into(),
+            violation: true,
+            facts: vec![("runs".into(), "1000 in each of two worlds".into())],
+            numbers: steffle_report::Table {
+                title: "What the messages tell about one person".into(),
+                columns: ["", "claimed", "estimated", "at least"].map(str::to_owned).to_vec(),
+                rows: vec![
+                    ["epsilon at delta 1e-5, by mu", "4.3772", "8.1", "7.9"]
+                        .map(str::to_owned)
+                        .to_vec(),
+                ],
+                caption: "All bounds hold together with probability 0.999.".into(),
+            },
+            errors: steffle_report::ErrorCurves {
+                promised: curve(2.0),
+                measured: curve(4.0),
+                most: vec![[0.1, 0.75], [0.5, 0.1]],
+            },
+            says: vec!["Two worlds differ in the class of one person.".into()],
+        }
+    }
+
+    /// The page of an audit: both curves, every dot where its shares are, a broken promise in its colour.
+    #[test]
+    fn the_page_of_an_audit_shows_everything_at_every_width() {
+        let page = broken();
+        let mut browser = Browser::open("audit", &steffle_report::audit_html(&page).unwrap());
+        for (width, phone) in [(390, true), (1400, false)] {
+            browser.size(width, 900, phone);
+            let wide = format!(
+                "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, svg') && \
+                 e.getBoundingClientRect().right > {width}.5).map(e => e.outerHTML.slice(0, 80))"
+            );
+            assert_eq!(browser.value(&wide), serde_json::json!([]), "at {width} pixels");
+            assert_eq!(shown(&mut browser, "figure .most circle"), page.errors.most.len() as f64);
+            assert_eq!(shown(&mut browser, "figure .promised path"), 1.0);
+            assert_eq!(shown(&mut browser, "figure .measured path"), 1.0);
+            let cut = "(() => { const svg = document.querySelector('figure svg'), frame = svg.getBoundingClientRect(); \
+                       return [...svg.querySelectorAll('text')].filter(text => { const a = text.getBoundingClientRect(); \
+                       return a.left < frame.left - .5 || a.right > frame.right + .5; }).map(text => text.textContent); })()";
+            assert_eq!(browser.value(cut), serde_json::json!([]), "at {width} pixels");
+        }
+        // The first dot: a tenth of the way from the left end of the diagonal, three quarters up.
+        let place = "(() => { const box = document.querySelector('figure .nothing path').getBoundingClientRect(); \
+                     const dot = document.querySelector('figure .most circle').getBoundingClientRect(); \
+                     const [x, y] = [(dot.left + dot.right) / 2, (dot.top + dot.bottom) / 2]; \
+                     return [(x - box.left) / box.width, (box.bottom - y) / box.height]; })()";
+        let place = browser.value(place);
+        assert!((place[0].as_f64().unwrap() - 0.1).abs() < 0.01, "{place}");
+        assert!((place[1].as_f64().unwrap() - 0.75).abs() < 0.01, "{place}");
+        assert_eq!(shown(&mut browser, ".lead.violated"), 1.0);
+        let text = browser.string("document.body.innerText");
+        for words in
+            [&page.title, &page.lead, &page.says[0], &page.numbers.rows[0][0], &page.facts[0].1]
+        {
+            assert!(text.contains(words.as_str()), "{words} is not on the page");
+        }
+        assert_eq!(browser.complaints(), Vec::<serde_json::Value>::new());
+        assert_eq!(browser.requests().len(), 1);
+    }
+
+    #[test]
+    fn an_audit_with_shares_that_are_none_is_refused() {
+        let mut page = broken();
+        page.errors.measured[3][1] = f64::NAN;
+        let refused = steffle_report::audit_html(&page).unwrap_err().to_string();
+        assert!(refused.contains("measured") && refused.contains("NaN"), "{refused}");
+    }
 }

@@ -182,6 +182,11 @@ impl<'a> Reader<'a> {
         if self.0.is_empty() { Ok(()) } else { Err(CodecError::Trailing(self.0.len())) }
     }
 
+    /// What nobody has read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     /// The next `count` bytes.
     pub fn raw(&mut self, count: usize) -> Result<&'a [u8], CodecError> {
         let missing =

@@ -49,7 +49,7 @@ pub use round::{Loss, Round, RoundReply};
 pub use summed::{Added, Beyond, Numbers, Sum, Summand, Summed, Totals};
 pub use sums::{CellSums, PrivateSums, PrivateTotals, PublicSums};
 pub use terms::{NoiseScale, RowCap, Share, Terms};
-pub use transport::{Answer, Letter, Lost, Transport};
+pub use transport::{Answer, Letter, Lost, Transport, Witness, Witnessed};
 
 #[cfg(test)]
 mod tests;

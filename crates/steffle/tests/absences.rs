@@ -171,7 +171,7 @@ fn the_server_knows_totals_over_sites() {
 #[test]
 fn libraries_name_settings_and_not_flags() {
     let libraries = [&ALGORITHM[..], &["steffle-privacy", "steffle-data", "steffle-process"]];
-    let more = ["steffle-ledger", "steffle-front"];
+    let more = ["steffle-ledger", "steffle-front", "steffle-audit"];
     for (path, code) in libraries.concat().into_iter().chain(more).flat_map(sources) {
         if path.ends_with("processes.rs") {
             continue;

@@ -85,3 +85,11 @@ fn no_program_is_built_for_an_attack() {
         }
     }
 }
+
+#[test]
+fn nobody_but_the_program_knows_the_attacks() {
+    for name in depends().keys().filter(|name| *name != "steffle-cli") {
+        assert!(!reached(name).contains("steffle-audit"), "{name} reaches the attacks");
+    }
+    assert!(reached("steffle-audit").contains("steffle-site"), "they attack what sites run");
+}

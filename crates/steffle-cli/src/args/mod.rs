@@ -1,5 +1,6 @@
 //! What was typed. What it means is decided in [`crate::config`].
 
+mod audit;
 mod data;
 mod ledger;
 mod node;
@@ -12,6 +13,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use audit::{
+    Asking, Attacked, AuditArgs, AuditCommand, AuditWhat, AuditedNotion, TranscriptArgs,
+};
 pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
 pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs};
 pub(crate) use node::NodeArgs;
@@ -73,6 +77,7 @@ pub(crate) enum Command {
     /// Keep the privacy budget of a store for its life: begin a book, look at it, check it
     #[command(subcommand)]
     Ledger(LedgerCommand),
+    Audit(Box<AuditCommand>),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  steffle completions bash > ~/.local/share/bash-completion/completions/steffle"
@@ -142,6 +147,7 @@ Examples:
   steffle predict runs/adult-1 applicants.csv
   steffle data describe credit-card
   steffle privacy explain --epsilon 1 --delta 1e-6
+  steffle audit --method one-shot --html audit.html
 
 Exit status:
   0    success

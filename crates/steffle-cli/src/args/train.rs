@@ -45,6 +45,10 @@ pub(crate) struct TrainCommand {
     /// (`steffle ledger init`): a private run, with --noise secure
     #[arg(long, value_name = "FILE", help_heading = "Privacy")]
     pub(crate) ledger: Option<PathBuf>,
+    /// Record every request and reply of the run in a file, for `steffle audit transcript`; it appears
+    /// when the run has ended
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    pub(crate) transcript: Option<PathBuf>,
     /// Print the resolved plan and what it would cost, and compute nothing
     #[arg(long, help_heading = "Run")]
     pub(crate) dry_run: bool,

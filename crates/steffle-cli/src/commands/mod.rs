@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod audit;
 mod completions;
 mod data;
 mod evaluate;
@@ -12,6 +13,7 @@ mod reproduce;
 mod sweep;
 mod train;
 
+pub(crate) use audit::audit;
 pub(crate) use completions::completions;
 pub(crate) use data::data;
 pub(crate) use evaluate::evaluate;

@@ -36,6 +36,11 @@ impl Progress {
         self.0.set_message(task.to_owned());
     }
 
+    /// So many steps are done in all.
+    pub(crate) fn reach(&self, steps: u64) {
+        self.0.set_position(steps);
+    }
+
     /// One step is done.
     pub(crate) fn step(&self) {
         self.0.inc(1);

@@ -5,8 +5,19 @@ use std::fs;
 use std::path::Path;
 
 /// What codes are about.
-const ABOUT: [&str; 10] =
-    ["usage", "config", "data", "run", "sweep", "reproduce", "train", "node", "ledger", "privacy"];
+const ABOUT: [&str; 11] = [
+    "usage",
+    "config",
+    "data",
+    "run",
+    "sweep",
+    "reproduce",
+    "train",
+    "node",
+    "ledger",
+    "privacy",
+    "audit",
+];
 
 /// Checks that refuse a setting by its key: `config::KEY`.
 const CHECKS: [&str; 7] =
@@ -81,7 +92,8 @@ fn every_error_code_is_in_the_manual() {
     let mut codes = BTreeSet::new();
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut all = Vec::new();
-    for name in ["cli", "front", "data", "privacy", "ledger", "site", "server", "process"] {
+    for name in ["cli", "front", "data", "privacy", "ledger", "site", "server", "process", "audit"]
+    {
         sources(&crates.join(format!("steffle-{name}/src")), &mut all);
     }
     for source in &all {

@@ -1,6 +1,6 @@
 use crate::harness::Place;
 
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 24] = [
     &[],
     &["train"],
     &["sweep"],
@@ -22,6 +22,8 @@ const COMMANDS: [&[&str]; 22] = [
     &["privacy", "explain"],
     &["privacy", "paper"],
     &["privacy", "sheet"],
+    &["audit"],
+    &["audit", "transcript"],
     &["completions"],
 ];
 

@@ -97,6 +97,7 @@ impl Files {
             about,
             apart: self.apart.clone(),
             paid: Mutex::default(),
+            witness: Mutex::default(),
         })))
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use steffle::attributes::Attributes;
 use steffle::fairness::{Notion, NotionName};
-use steffle::protocol::RunId;
+use steffle::protocol::{RunId, Witness};
 use steffle::randomness::{Purpose, stream};
 use steffle::record::Records;
 use steffle_data::{Dataset, Job, Schema, Site, Summary, attributes, encode, partition};
@@ -42,6 +42,8 @@ struct Inner {
     apart: Option<Apart>,
     /// The run that the stores' own books pay for, where one does, and the books until it begins.
     paid: Mutex<Option<Payment>>,
+    /// Who hears the next run, if somebody does.
+    witness: Mutex<Option<Box<dyn Witness>>>,
 }
 
 /// A run's name in the books that pay for it, and the books.
@@ -168,6 +170,7 @@ impl Study {
             about,
             apart: None,
             paid: Mutex::default(),
+            witness: Mutex::default(),
         })))
     }
 
@@ -290,6 +293,16 @@ impl Study {
         let mut paid = lock(&self.0.paid);
         let (run, books) = paid.as_mut()?;
         Some((*run, std::mem::take(books)))
+    }
+
+    /// Has every request and reply of the next run heard by a witness.
+    pub fn overhear(&self, witness: Box<dyn Witness>) {
+        *lock(&self.0.witness) = Some(witness);
+    }
+
+    /// The witness, for the first who asks.
+    pub(crate) fn witness(&self) -> Option<Box<dyn Witness>> {
+        lock(&self.0.witness).take()
     }
 
     /// The record ids of every silo.

@@ -30,7 +30,7 @@ pub struct Point {
 
 impl TradeOff {
     /// The curves of a promise, and of Gaussian messages with `mu` where some keep it.
-    pub(super) fn new(epsilon: Epsilon, delta: f64, mu: Option<Mu>) -> Self {
+    pub fn new(epsilon: Epsilon, delta: f64, mu: Option<Mu>) -> Self {
         Self { epsilon: epsilon.value(), delta, mu: mu.map(Mu::value) }
     }
 

@@ -1,6 +1,7 @@
 //! A study as one page that needs nothing else: figures are drawn here, in Rust, so that they are there
 //! without a script too; a small script adds toggles, values under the pointer and downloads.
 
+mod audit;
 mod run;
 mod table;
 
@@ -13,6 +14,7 @@ use crate::plot::{self, Ink, Looks, PUBLISHED, Size};
 use crate::study::{Panel, Study};
 use crate::words::epsilon_key;
 
+pub use audit::audit_html;
 pub use run::run_html;
 
 const STYLE: &str = include_str!("page.css");

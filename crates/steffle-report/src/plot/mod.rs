@@ -1,6 +1,7 @@
 //! Panels as pictures.
 
 mod axis;
+mod errors;
 mod font;
 mod label;
 mod panel;
@@ -13,6 +14,7 @@ pub(crate) use axis::short;
 pub(crate) use panel::{PUBLISHED, Size};
 pub(crate) use style::{Ink, Look, Looks};
 
+use crate::audit::ErrorCurves;
 use crate::check;
 use crate::error::{Error, Result};
 use crate::study::Panel;
@@ -34,6 +36,11 @@ pub fn png(panel: &Panel) -> Result<Vec<u8>> {
 /// A panel that was checked, as an SVG element.
 pub(crate) fn drawing(panel: &Panel, looks: &Looks, size: Size) -> String {
     svg::write(&panel::scene(panel, looks, size))
+}
+
+/// The errors of an attack, checked, as an SVG element.
+pub(crate) fn errors(errors: &ErrorCurves) -> String {
+    svg::write(&errors::scene(errors))
 }
 
 /// The marker of a curve as a small SVG element.

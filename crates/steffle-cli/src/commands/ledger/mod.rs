@@ -27,7 +27,7 @@ pub(crate) fn ledger(command: &LedgerCommand, output: Output) -> Result<(), Fail
 }
 
 /// A book or all books of a folder, with their names.
-fn books(path: &Path) -> Result<Vec<(String, Look)>, Failure> {
+pub(super) fn books(path: &Path) -> Result<Vec<(String, Look)>, Failure> {
     let read = |path: &std::path::PathBuf| Ok((path.display().to_string(), look(path)?));
     let paths = book_paths(path)?;
     paths.iter().map(read).collect::<Result<_, LedgerError>>().map_err(Failure::from)

@@ -2,6 +2,7 @@
 
 mod plan;
 mod private;
+mod recording;
 mod report;
 mod study;
 
@@ -12,6 +13,7 @@ use clap::ArgMatches;
 use steffle_front::{Bootstrap, Library, Observer, Plan, Report, Stage};
 
 use self::plan::Preview;
+use self::recording::Recording;
 pub(crate) use self::report::{TrainReport, WITHOUT_GROUPS};
 use self::study::study;
 use crate::args::TrainCommand;
@@ -26,7 +28,7 @@ pub(crate) fn train(
     output: Output,
 ) -> Result<(), Failure> {
     let (dry_run, force, explain) = (command.dry_run, command.force, command.explain);
-    let ledger = command.ledger.clone();
+    let (ledger, transcript) = (command.ledger.clone(), command.transcript.clone());
     private::secret(&mut command)?;
     let (mut config, origins) = TrainConfig::from_command(command, typed)?;
     set_threads(config.threads)?;
@@ -45,6 +47,7 @@ pub(crate) fn train(
         let preview = Preview::new(&config, &plan);
         return output.result(&preview, &preview.text(&toml(&config)?, output));
     };
+    let recording = transcript.as_deref().map(|path| Recording::start(path, &study)).transpose()?;
     let paid = if let Some(path) = &ledger {
         Some((path.as_path(), private::open(path, &config, &study, output)?))
     } else {
@@ -53,6 +56,7 @@ pub(crate) fn train(
     };
     let report = execute(&config, &plan, paid, destination, &progress)?;
     drop(progress);
+    recording.map_or(Ok(()), Recording::finish)?;
     output.result(&report, &report.text(explain, output))
 }
 

@@ -1,0 +1,142 @@
+//! The people of an audit: generated, the same in both worlds but for one class.
+
+use steffle_attributes::{Attributes, Sensitive};
+use steffle_model::fairness::NotionName;
+use steffle_model::model::ModelKind;
+use steffle_model::record::{Layout, Records, Rows};
+use steffle_model::scores::OutputScores;
+use steffle_privacy::ledger::NoiseKind;
+use steffle_server::federation::{Agreement, Federation, RunKind};
+use steffle_site::node::{Encoded, Node};
+use steffle_wire::{RunId, SchemaHash};
+
+use crate::tap::Tapped;
+use crate::{AuditError, Noise, World};
+
+/// Records whose last one is the canary: the worlds differ in its class, and no other row is as
+/// long.
+#[derive(Debug, Clone)]
+pub(crate) struct Population {
+    records: Records,
+    classes: Vec<u16>,
+    pub(crate) objective: OutputScores,
+    /// What runs call themselves.
+    kind: RunKind,
+}
+
+/// Numeric columns.
+const NUMERIC: usize = 3;
+
+/// Labels, l.
+const LABELS: usize = 2;
+
+/// Of the canary; no other number is above 1.
+const FAR: f32 = 2.0;
+
+const LAYOUT: Layout = Layout { numeric: NUMERIC, categorical: 0, features: NUMERIC };
+
+impl Population {
+    /// `count` people of `k` classes. Features, labels and classes depend on each other, so that an
+    /// honest server has something to learn.
+    pub(crate) fn new(
+        count: usize,
+        k: usize,
+        notion: &NotionName,
+        method: &str,
+    ) -> Result<Self, AuditError> {
+        if !(2..=64).contains(&k) {
+            return Err(AuditError::Classes(k));
+        }
+        if matches!(notion, NotionName::None | NotionName::Conditional(_)) {
+            return Err(AuditError::Notion(notion.to_string()));
+        }
+        // Fractions of multiples of irrational numbers fill the cube evenly, without a seed.
+        let fraction = |at: usize, step: f64| (((at + 1) as f64 * step).fract() * 2.0 - 1.0) as f32;
+        let steps = [2.0_f64.sqrt(), 3.0_f64.sqrt(), 5.0_f64.sqrt()];
+        let row = |at: usize| match at + 1 {
+            last if last == count => [FAR; NUMERIC],
+            _ => steps.map(|step| fraction(at, step)),
+        };
+        let rows: Vec<[f32; NUMERIC]> = (0..count).map(row).collect();
+        let labels = rows.iter().map(|[x, y, _]| u16::from(x + y > 0.0)).collect();
+        let class = |(at, [x, ..]): (usize, &[f32; NUMERIC])| {
+            (((fraction(at, 7.0_f64.sqrt()) + x) / 4.0 + 0.5) * k as f32) as u16 % k as u16
+        };
+        let classes = rows.iter().enumerate().map(class).collect();
+        let numeric = rows.iter().flatten().copied().collect();
+        let wrong = |error: &dyn std::fmt::Display| AuditError::Population(error.to_string());
+        let rows = Rows::new(LAYOUT, count, numeric, Vec::new()).map_err(|error| wrong(&error))?;
+        let ids = (0..count as u64).collect();
+        let records = Records::new(ids, rows, labels, None, LABELS).map_err(|e| wrong(&e))?;
+        let (method, mode) = (method.to_owned(), "exact".to_owned());
+        let kind = RunKind { method, mode, notion: notion.to_string() };
+        let notion = notion.resolve(LABELS, 1, 1);
+        let objective = OutputScores { notion, classes: k, labels: LABELS, sharpness: 1.0 };
+        Ok(Self { records, classes, objective, kind })
+    }
+
+    /// The canary's id.
+    pub(crate) fn canary(&self) -> u64 {
+        self.records.len() as u64 - 1
+    }
+
+    /// The parameters at which all outputs are alike.
+    pub(crate) fn start() -> Vec<f64> {
+        vec![0.0; LAYOUT.weights()]
+    }
+
+    /// People.
+    pub(crate) fn count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// A run of one silo with both divisions.
+    pub(crate) fn silo(
+        &self,
+        world: World,
+        noise: Noise,
+    ) -> Result<Federation<Tapped>, AuditError> {
+        let held = Encoded::new(Some(self.records.clone()), Some(self.attributes(world)?));
+        self.federation(vec![Node::new(held)], noise)
+    }
+
+    /// A run whose attributes are held elsewhere: what is released about them leaves their node.
+    pub(crate) fn split(
+        &self,
+        world: World,
+        noise: Noise,
+    ) -> Result<Federation<Tapped>, AuditError> {
+        let records = Node::new(Encoded::new(Some(self.records.clone()), None));
+        let holder = Node::new(Encoded::new(None, Some(self.attributes(world)?)));
+        self.federation(vec![records, holder], noise)
+    }
+
+    fn attributes(&self, world: World) -> Result<Attributes, AuditError> {
+        let mut classes = self.classes.clone();
+        if let Some(canary) = classes.last_mut() {
+            *canary = world.index() as u16;
+        }
+        let ids = self.records.ids().to_vec();
+        Attributes::new(ids, Sensitive::new(classes), self.objective.classes)
+            .map_err(|error| AuditError::Population(error.to_string()))
+    }
+
+    fn federation(&self, nodes: Vec<Node>, noise: Noise) -> Result<Federation<Tapped>, AuditError> {
+        let (seed, kind) = match noise {
+            Noise::Secure => (0, NoiseKind::Secure),
+            Noise::Seeded(seed) => (seed, NoiseKind::Simulation),
+        };
+        let agreement = Agreement {
+            run: RunId([1; 16]),
+            schema: SchemaHash([0; 32]),
+            columns: Vec::new(),
+            layout: LAYOUT,
+            model: ModelKind::Logistic,
+            scores: self.objective.into(),
+            seed,
+            noise: kind,
+            kind: self.kind.clone(),
+        };
+        Ok(Federation::join(Tapped::new(nodes), agreement)?)
+    }
+}
