@@ -6,6 +6,7 @@
 
 use steffle_privacy::ledger::{CheckedOffer, Claim, Cost, Offer};
 
+use crate::counts::{self, Decided};
 use crate::features::{FeatureChunk, price};
 use crate::noise::{NoiseKind, NoiseSource, SimulatedNoise};
 use crate::noised::{Noise, theta_integers};
@@ -111,6 +112,30 @@ pub fn features(
     let mut sums = Unreleased(paid.asked().empty());
     holder.store().add(&paid, FeatureChunk { silo: 0, asking }, &mut sums);
     let exact = Exact::new(vec![(sums.0.silos[0].concat(), paid.asked().silos[0].noise)]);
+    holder.store().release(paid, sums).unwrap();
+    Some((squared, exact))
+}
+
+/// What a question for counts is priced at, in mu^2, and what it opens; `None` where it is refused
+/// before anything was paid.
+///
+/// # Panics
+/// Where it is refused afterwards.
+pub fn counts(
+    holder: &mut AttributesDivision,
+    units: &UnitList,
+    silos: &[Decided<'_>],
+    request: Request,
+) -> Option<(f64, Exact)> {
+    let price = counts::price(holder.terms(), holder.classes(), units, silos, request).ok()?;
+    let squared = match price.cost() {
+        Cost::Gaussian { squared, .. } => squared,
+        _ => 0.0,
+    };
+    let paid = price.reserve(holder.store(), &mut Silence::default()).ok()?;
+    let mut sums = Unreleased(paid.asked().empty());
+    silos.iter().for_each(|silo| holder.store().add(&paid, *silo, &mut sums));
+    let exact = Exact::new(vec![(sums.0.counts.clone(), paid.asked().noise)]);
     holder.store().release(paid, sums).unwrap();
     Some((squared, exact))
 }

@@ -21,8 +21,8 @@ use super::price::{Distances, PriceError};
 use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
 use super::units::UnitsOf;
 use super::{
-    Asking, Attributes, ClassMessage, ClassRelease, Combinations, FeatureMessage, Terms, UnitList,
-    classes, features, handed,
+    Asking, Attributes, ClassMessage, ClassRelease, Combinations, CountMessage, Decided,
+    FeatureMessage, Terms, UnitList, classes, counts, features, handed,
 };
 use crate::noise::NoiseSource;
 
@@ -407,5 +407,24 @@ impl AttributesDivision {
         let mut answers = Unreleased(Vec::new());
         self.store.add(&reserved, (), &mut answers);
         self.store.release(reserved, answers)
+    }
+
+    /// How a model decides about announced records, by cell, class and decision: pays once for all
+    /// silos that announce some, draws the noise, then reads the classes of those it holds.
+    pub fn count(
+        &mut self,
+        silos: &[Decided<'_>],
+        request: Request,
+        source: &mut impl NoiseSource,
+    ) -> Result<Released<CountMessage>, AttributesDivisionError> {
+        if let Some(stored) = self.store.stored(&request)? {
+            return Ok(stored);
+        }
+        let (classes, units) = (self.classes(), self.store.units());
+        let price = counts::price(&self.terms, classes, units, silos, request)?;
+        let reserved = price.reserve(&mut self.store, source)?;
+        let mut sums = Unreleased(reserved.asked().empty());
+        silos.iter().for_each(|silo| self.store.add(&reserved, *silo, &mut sums));
+        self.store.release(reserved, sums)
     }
 }

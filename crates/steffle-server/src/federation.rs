@@ -1,5 +1,6 @@
 //! The server's side of a run: what it asks of nodes, by messages alone.
 
+mod counts;
 mod gap;
 mod grants;
 mod once;

@@ -77,11 +77,13 @@ pub enum Kind {
     Close = 11,
     /// A trip of a fit in few trips.
     Fit = 12,
+    /// How a model decides, by label, class and decision.
+    Count = 13,
 }
 
 impl Kind {
     /// All that a node can be asked.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Describe,
         Self::Join,
         Self::Open,
@@ -94,6 +96,7 @@ impl Kind {
         Self::Gap,
         Self::Close,
         Self::Fit,
+        Self::Count,
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {

@@ -7,6 +7,7 @@
 
 mod classes;
 mod codec;
+mod counts;
 mod envelope;
 mod features;
 mod fit;
@@ -29,6 +30,7 @@ mod transport;
 
 pub use classes::Classes;
 pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode};
+pub use counts::{Count, CountReply, Decisions, NoisyCounts, NoisyTotals, PublicCounts};
 pub use envelope::{
     Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
 };

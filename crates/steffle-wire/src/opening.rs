@@ -284,6 +284,7 @@ impl Encode for Receipt {
             Released::Sums => 0,
             Released::Features => 1,
             Released::Classes => 2,
+            Released::Counts => 3,
         });
         match *cost {
             Cost::Free => writer.u8(0),
@@ -319,6 +320,7 @@ impl Decode for Receipt {
             0 => Released::Sums,
             1 => Released::Features,
             2 => Released::Classes,
+            3 => Released::Counts,
             found => return Err(CodecError::Tag { what: "release", found }),
         };
         let cost = match reader.u8()? {

@@ -121,7 +121,7 @@ impl Added for RoundReply {
     }
 }
 
-fn add<T: Added>(mine: Option<&mut T>, theirs: Option<&T>) -> Result<(), CodecError> {
+pub(super) fn add<T: Added>(mine: Option<&mut T>, theirs: Option<&T>) -> Result<(), CodecError> {
     match (mine, theirs) {
         (Some(mine), Some(theirs)) => mine.add(theirs),
         (None, None) => Ok(()),

@@ -17,11 +17,13 @@ mod chi_square;
 mod confusion;
 mod evidence;
 mod gaps;
+mod noisy;
 mod report;
 
 pub use auc::{Auc, auc};
 pub use bootstrap::{Bootstrap, Interval};
 pub use evidence::{Evidence, MetricsError, Names, decide};
+pub use noisy::{NoisyGap, NoisyGroup, NoisyLabel, NoisyRate, NoisyReport, Tally};
 pub use report::{GroupIntervals, GroupReport, Intervals, LabelRates, LeftOut, Report};
 
 #[cfg(test)]

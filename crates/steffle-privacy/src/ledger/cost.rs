@@ -72,7 +72,7 @@ pub enum Charge {
 
 /// What kind of message is released.
 ///
-/// Sums of a round, features of a one-shot release, or randomised classes.
+/// Sums of a round, features of a one-shot release, randomised classes, or counts of decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -82,6 +82,8 @@ pub enum Kind {
     Features,
     /// Randomised classes.
     Classes,
+    /// Counts of decisions by class.
+    Counts,
 }
 
 /// What is to be paid for before `s` is read.

@@ -17,6 +17,7 @@ use crate::federation::{Agreement, Federation};
 use crate::game::{OutputScores, RIDGE};
 use crate::server::{Output, Rates, Tolerance};
 
+mod counts;
 mod exact;
 mod fair;
 mod few_trips;

@@ -5,6 +5,7 @@
 //! requests in the order of their numbers, refuses by name what is late, repeated with other words
 //! or meant for somebody else, and says the same again when it is asked the same again.
 
+mod counts;
 mod gap;
 mod holding;
 mod in_process;

@@ -138,6 +138,7 @@ impl Party {
                 let sums = self.gap(&decode(reader)?)?;
                 self.add_up(envelope, &sums)
             }
+            Kind::Count => self.count(envelope, payload, &decode(reader)?),
             Kind::Unknown | Kind::Describe | Kind::Join => {
                 Err(Refused::state(format!("{:?} in the middle of a run", envelope.kind)))
             }
@@ -348,6 +349,12 @@ impl Party {
     /// The name of a request: what it says and its round, not when or in which run. Where nothing is
     /// claimed nobody keeps replies, and a hash would take longer than a small round.
     pub(super) fn request(&self, round: u32, parts: &[&[u8]]) -> Request {
+        self.name(round, parts).in_round(round)
+    }
+
+    /// The same for a question that belongs to no round: what was answered to it for the `fresh`th
+    /// time, whatever was asked in between.
+    pub(super) fn name(&self, fresh: u32, parts: &[&[u8]]) -> Request {
         let claims = |opening: &&Opening| opening.offer.claim != Claim::Nothing;
         let Some(opening) = self.opening.as_ref().filter(claims) else {
             return Request::default();
@@ -364,7 +371,7 @@ impl Party {
         let meaning = meaning.finish();
         let agreed = [&self.schema.0[..], &meaning[..]];
         let parts: Vec<_> = agreed.into_iter().chain(parts.iter().copied()).collect();
-        Request::new(round, &parts).in_round(round)
+        Request::new(fresh, &parts)
     }
 }
 

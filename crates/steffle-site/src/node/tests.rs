@@ -391,7 +391,9 @@ fn requests_survive_the_trip() {
 
 /// What a request says, written once more.
 fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, CodecError> {
-    use steffle_wire::{Close, FitQuestion, Gap, ImputedQuestion, Pool, Release, Round, TakeIn};
+    use steffle_wire::{
+        Close, Count, FitQuestion, Gap, ImputedQuestion, Pool, Release, Round, TakeIn,
+    };
     Ok(match envelope.kind {
         Kind::Unknown => Vec::new(),
         Kind::Describe => seal(envelope, &decode::<Describe>(reader)?),
@@ -405,6 +407,7 @@ fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, Code
         Kind::Imputed => seal(envelope, &decode::<ImputedQuestion>(reader)?),
         Kind::Fit => seal(envelope, &decode::<FitQuestion>(reader)?),
         Kind::Gap => seal(envelope, &decode::<Gap>(reader)?),
+        Kind::Count => seal(envelope, &decode::<Count>(reader)?),
         Kind::Close => seal(envelope, &decode::<Close>(reader)?),
     })
 }

@@ -6,6 +6,7 @@
 //! long as one likes; the tests ask a fixed number of questions, from fixed seeds.
 
 mod classes;
+mod counts;
 mod features;
 mod hostile;
 mod sums;
@@ -109,4 +110,9 @@ fn no_features_move_more_than_their_price() {
 #[test]
 fn no_answer_of_randomised_response_says_more_than_its_price() {
     ask_all("classes", 5_000, classes::ask);
+}
+
+#[test]
+fn no_count_moves_more_than_its_price() {
+    ask_all("counts", 20_000, counts::ask);
 }
