@@ -245,16 +245,16 @@ impl Work for CountMessage {
         let mut classes = Vec::new();
         held.classes_of(chunk.who, &mut classes);
         sums.digest = digest(sums.digest, &chunk);
-        let (k, columns) = (asked.classes as i64, asked.shape.1);
+        let (k, columns) = (asked.classes as i128, asked.shape.1);
         let rows = sent(asked.classes);
         for (at, row) in rows.clone().enumerate() {
             let records = classes.iter().zip(chunk.cell_of.iter().zip(chunk.decided));
             for (&class, (&cell, &decision)) in records.filter(|(_, (cell, _))| **cell != NO_CELL) {
                 // The class enters as a factor, never as an address.
-                let known = i64::from(usize::from(class) < asked.classes);
-                let is = i64::from(usize::from(class) == row);
+                let known = i128::from(usize::from(class) < asked.classes);
+                let is = i128::from(usize::from(class) == row);
                 let place = (usize::from(cell) * rows.len() + at) * columns;
-                sums.counts[place + usize::from(decision)] += i128::from(k * is - known);
+                sums.counts[place + usize::from(decision)] += k * is - known;
             }
         }
     }

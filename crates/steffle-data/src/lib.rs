@@ -61,7 +61,9 @@ pub use describe::{ColumnDescription, Description, Group, Meaning, Share, descri
 pub use error::{CellError, Error};
 pub use nearest::nearest;
 pub use partition::partition;
-pub use parts::{Cut, FilesError, Format, Job, Loaded, Parts, Site, load_records};
+pub use parts::{
+    Cut, FilesError, Format, Job, Loaded, Parts, Site, TestFiles, Tested, load_records,
+};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
     Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,

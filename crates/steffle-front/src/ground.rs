@@ -188,7 +188,7 @@ impl Public {
 }
 
 /// The nodes with attributes, the last of all, keep the books.
-fn kept(nodes: InProcess, books: Vec<Box<dyn Ledger>>) -> InProcess {
+pub(crate) fn kept(nodes: InProcess, books: Vec<Box<dyn Ledger>>) -> InProcess {
     let mut without = nodes.here().len().saturating_sub(books.len());
     let mut books = books.into_iter();
     nodes.each(|node| {

@@ -43,11 +43,15 @@ mod privacy;
 mod processes;
 mod study;
 mod table;
+mod testing;
 pub mod trade_off;
 mod trained;
 
 pub use steffle::fairness::NotionName;
-pub use steffle::metrics::{Bootstrap, GroupIntervals, GroupReport, Interval, LeftOut, Report};
+pub use steffle::metrics::{
+    Bootstrap, GroupIntervals, GroupReport, Interval, LeftOut, NoisyGap, NoisyGroup, NoisyRate,
+    NoisyReport, Report,
+};
 pub use steffle::model::ModelKind;
 pub use steffle::train::Theorem;
 pub use steffle_baselines::theory;
@@ -57,8 +61,9 @@ pub use error::{Error, Status};
 pub use ground::Ground;
 pub use leaves::{Counts, Leaves};
 pub use method::{
-    Accounting, Aim, Announced, BatchSize, Entry, Given, Goal, Look, Method, Mode, NoiseOrigin,
-    NoiseShape, Plan, Protects, Reason, ServerKind, Sign, Training, Value, Written, method, names,
+    Accounting, Aim, Announced, BatchSize, Divided, Entry, Given, Goal, Look, Method, Mode,
+    NoiseOrigin, NoiseShape, Plan, Protects, Reason, ServerKind, Sign, Training, Value, Written,
+    method, names,
 };
 pub use methods::{
     DpFermi, Erm, Estimate, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot, OneShotReport, PfLd,
@@ -70,4 +75,5 @@ pub use privacy::Privacy;
 pub use processes::Party;
 pub use study::{About, Centralisation, Cut, Files, HeldOut, Library, Split, Study};
 pub use table::{Data, Parted, Table};
+pub use testing::{Bought, METRICS_METHOD, Purchase, Testing};
 pub use trained::{Took, Trace, Trained};

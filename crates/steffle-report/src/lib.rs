@@ -60,6 +60,7 @@ mod check;
 mod error;
 mod escape;
 mod html;
+mod metrics;
 mod plot;
 mod run;
 mod study;
@@ -67,7 +68,8 @@ mod words;
 
 pub use audit::{AuditPage, ErrorCurves};
 pub use error::{Error, Result};
-pub use html::{audit_html, html, run_html};
+pub use html::{audit_html, html, metrics_html, run_html};
+pub use metrics::MetricsPage;
 pub use plot::{png, svg};
 pub use run::{Measure, RunPage};
 pub use study::{

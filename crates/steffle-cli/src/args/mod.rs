@@ -115,23 +115,68 @@ pub(crate) struct PredictArgs {
 ///
 /// The file needs the label and the sensitive columns that the model was trained with. Intervals
 /// are 95 % and come from resampling the records within each group; the AUC's is DeLong's.
+///
+/// With --private nobody's group is looked at: every file is a silo, whose store of sensitive
+/// attributes releases noisy counts by label, group and decision, once, for the epsilon that is named.
+/// Rates and gaps are made of these; intervals include the noise. Rows need a record id, to which
+/// --ledger charges the cost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   steffle evaluate runs/adult-1 held-out.csv
-  steffle evaluate runs/adult-1 held-out.csv --json | jq .demographic_parity")]
+  steffle evaluate runs/adult-1 held-out.csv --json | jq .demographic_parity
+  steffle evaluate runs/adult-1 north.csv south.csv --private --epsilon 0.5 --ledger books
+  steffle evaluate runs/adult-1 north.csv south.csv --attributes census.csv --private --epsilon 0.5")]
 pub(crate) struct EvaluateArgs {
     /// A run directory written by `train`
     pub(crate) run: PathBuf,
-    /// Labelled records (.csv, .tsv, .parquet)
-    pub(crate) file: PathBuf,
+    /// Labelled records (.csv, .tsv, .parquet); with --private one file per silo
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Measure groups from noisy counts, at a cost that is named
+    #[arg(long, help_heading = "Privacy")]
+    pub(crate) private: bool,
+    /// The most that the metrics may cost everybody in the files
+    #[arg(
+        long,
+        value_name = "E",
+        allow_negative_numbers = true,
+        requires = "private",
+        help_heading = "Privacy"
+    )]
+    pub(crate) epsilon: Option<f64>,
+    /// The delta that goes with it [default: 1/n^2 for n records]
+    #[arg(
+        long,
+        value_name = "D",
+        allow_negative_numbers = true,
+        requires = "private",
+        help_heading = "Privacy"
+    )]
+    pub(crate) delta: Option<f64>,
+    /// Pay from the budget book of the store, or from a folder of one book per store
+    /// (`steffle ledger init`)
+    #[arg(long, value_name = "FILE", requires = "private", help_heading = "Privacy")]
+    pub(crate) ledger: Option<PathBuf>,
+    /// Files of record ids and sensitive columns, where the others have none: as many as these lie
+    /// beside them, fewer or more are holders of their own
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "private", help_heading = "Privacy")]
+    pub(crate) attributes: Vec<PathBuf>,
+    /// secure, or simulated (from --seed: protects nobody, and says so)
+    #[arg(long, value_name = "ORIGIN", default_value = "secure", value_parser = ["secure", "simulated"],
+          help_heading = "Privacy")]
+    pub(crate) noise: String,
+    /// Write a page with the private metrics; the file appears when it is complete
+    #[arg(long, value_name = "FILE", requires = "private", help_heading = "Privacy")]
+    pub(crate) html: Option<PathBuf>,
     /// Bootstrap resamples behind the intervals
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) resamples: u32,
-    /// Records that a group's rate must be of to count in a gap; smaller groups are listed
+    /// Records that a group's rate must be of to count in a gap; smaller groups are listed. With
+    /// --private effective records, of which noise leaves fewer
     #[arg(long, value_name = "N", default_value_t = steffle_front::MIN_GROUP,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) min_group: u32,
-    /// Seed of the resamples
+    /// Seed of the resamples, and of simulated noise
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]

@@ -49,6 +49,16 @@ pub(crate) struct TrainCommand {
     /// when the run has ended
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     pub(crate) transcript: Option<PathBuf>,
+    /// Buy the final metrics by group with this share of the run's budget, with noise, from the test
+    /// rows: training has the rest of it [default: none, and no metrics by group]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        allow_negative_numbers = true,
+        requires = "ledger",
+        help_heading = "Privacy"
+    )]
+    pub(crate) metrics_share: Option<f64>,
     /// Print the resolved plan and what it would cost, and compute nothing
     #[arg(long, help_heading = "Run")]
     pub(crate) dry_run: bool,

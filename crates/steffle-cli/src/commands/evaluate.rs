@@ -1,5 +1,7 @@
 //! `steffle evaluate RUN FILE`: all metrics per group and overall, with intervals.
 
+mod private;
+
 use serde::Serialize;
 use std::path::Path;
 use steffle_data::{Dialect, Unmatched};
@@ -27,6 +29,15 @@ struct Evaluation<'a> {
 }
 
 pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failure> {
+    if args.private {
+        return private::evaluate(args, output);
+    }
+    let [file] = &args.files[..] else {
+        let message = "several files are the rows of several silos, which are measured together with \
+                       --private only";
+        let help = "add --private --epsilon E, or give one file";
+        return Err(Failure::usage("config::private", message).help(help));
+    };
     if args.resamples == 0 {
         let message = "--resamples 0 is refused: it must be a whole number, 1 or more";
         return Err(Failure::usage("config::resamples", message));
@@ -34,14 +45,14 @@ pub(crate) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
     let progress = Progress::start("Evaluating");
     let model = Model::load(&args.run)?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
-    let held = model.rows_of(&args.file, &dialect)?;
+    let held = model.rows_of(file, &dialect)?;
     let bootstrap = Bootstrap { resamples: args.resamples as usize, seed: args.seed };
     let report = model.judge_by(&held, Some(bootstrap), args.min_group)?.report;
     drop(progress);
     let favourable = model.schema().favourable();
     let evaluation = Evaluation {
         run: &args.run,
-        file: &args.file,
+        file,
         notion: model.notion().to_string(),
         favourable: &model.schema().labels()[usize::from(favourable)],
         dropped: held.dropped(),

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 use steffle_data::Schema;
-use steffle_front::{Goal, Report};
+use steffle_front::{Goal, Interval, Report};
 
-use crate::commands::{TrainReport, WITHOUT_GROUPS};
+use crate::commands::{MetricsReport, TrainReport, WITHOUT_GROUPS};
 
 /// Markdown with a YAML header.
 pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) -> String {
@@ -51,7 +51,9 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         gap = estimated_gap(report),
         test = report.test.records,
         overall = overall(report),
-        groups = if report.privacy.is_private() {
+        groups = if let Some(metrics) = &report.metrics {
+            bought(metrics, report.favourable_label())
+        } else if report.privacy.is_private() {
             format!("{WITHOUT_GROUPS}\n")
         } else {
             groups(&report.test, &report.baseline)
@@ -168,6 +170,36 @@ fn groups(test: &Report, baseline: &Report) -> String {
         table += &format!("| {name} | {rows} | {} | {} |\n", cell(ours.error), cell(theirs.error));
     }
     table
+}
+
+/// Metrics by group from noisy counts.
+fn bought(metrics: &MetricsReport, favourable: usize) -> String {
+    let report = &metrics.report;
+    let interval = |value: Option<f64>, ends: Option<Interval>| match (value, ends) {
+        (Some(value), Some([low, high])) => format!("{value:.4} ({low:.4} to {high:.4})"),
+        _ => cell(None),
+    };
+    let mut table = "| gap | this model (95 % interval) |\n|---|---|\n".to_owned();
+    for (name, gap) in [
+        ("demographic-parity gap", report.demographic_parity),
+        ("equalized-odds gap", report.equalized_odds),
+        ("equal-opportunity gap", report.equal_opportunity),
+    ] {
+        let (value, ends) = (gap.map(|gap| gap.value), gap.map(|gap| gap.interval));
+        table += &format!("| {name} | {} |\n", interval(value, ends));
+    }
+    table += "\n| group | rows, about | error | share selected |\n|---|---|---|---|\n";
+    for group in &report.groups {
+        let selected = &group.labels[favourable].selection_rate;
+        table += &format!(
+            "| {} | {:.0} | {} | {} |\n",
+            group.name,
+            group.records,
+            interval(group.error.value, group.error.interval),
+            interval(selected.value, selected.interval)
+        );
+    }
+    format!("{}\n\n{table}", metrics.paid())
 }
 
 fn leaves(report: &TrainReport) -> String {

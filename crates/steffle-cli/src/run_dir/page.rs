@@ -1,11 +1,11 @@
 //! The page of a run: its result, groups, pictures and what is said about privacy.
 
-use steffle_front::{GroupReport, Interval, Leaves, Look, Report};
+use steffle_front::{GroupReport, Interval, Leaves, Look, NoisyGroup, Report};
 use steffle_privacy::explain::Explanation;
 use steffle_privacy::{Delta, Epsilon};
 use steffle_report::{Curve, Kind, Mark, Measure, Panel, Point, Privacy, RunPage, Table, run_html};
 
-use crate::commands::TrainReport;
+use crate::commands::{TrainReport, noisy_gaps, noisy_lead};
 use crate::failure::Failure;
 
 /// `report.html`.
@@ -50,6 +50,9 @@ fn gap(report: &Report, notion: &str) -> (&'static str, Option<f64>, Option<Inte
 }
 
 fn lead(report: &TrainReport) -> String {
+    if let Some(metrics) = &report.metrics {
+        return noisy_lead(&metrics.report);
+    }
     let (name, ours, _) = gap(&report.test, &report.notion);
     let (_, theirs, _) = gap(&report.baseline, &report.notion);
     let gaps = match (ours, theirs) {
@@ -88,6 +91,12 @@ fn measures(report: &TrainReport) -> Vec<Measure> {
     let (test, other) = (&report.test, &report.baseline);
     let error = test.intervals.as_ref().and_then(|own| own.error);
     let mut measures = vec![measure("error", Some(test.error), error, Some(other.error))];
+    if let Some(metrics) = &report.metrics {
+        measures.extend(noisy_gaps(&metrics.report).map(|(name, gap)| {
+            measure(name, gap.map(|gap| gap.value), gap.map(|gap| gap.interval), None)
+        }));
+        return measures;
+    }
     if report.privacy.is_private() {
         return measures;
     }
@@ -103,6 +112,14 @@ fn groups(report: &TrainReport) -> Vec<Measure> {
     let rate = |group: &GroupReport| {
         favourable.and_then(|at| group.labels.get(at)).and_then(|label| label.selection_rate)
     };
+    if let Some(metrics) = &report.metrics {
+        let bar = |group: &NoisyGroup| {
+            let own = group.labels[report.favourable_label()].selection_rate;
+            let name = format!("{} (about {:.0} records)", group.name, group.records);
+            measure(&name, own.value, own.interval, None)
+        };
+        return metrics.report.groups.iter().map(bar).collect();
+    }
     let pairs = report.test.groups.iter().zip(&report.baseline.groups);
     pairs
         .map(|(ours, theirs)| {

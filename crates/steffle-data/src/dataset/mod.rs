@@ -17,7 +17,7 @@ use self::rare::Pooled;
 use self::unfit::LeftOut;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
-use crate::table::{Categories, Column, Dialect, Table, read_as};
+use crate::table::{Categories, Column, Columns, Dialect, Table, read_as};
 use crate::{CellError, Error};
 
 pub(crate) use bundles::Bundles;
@@ -100,7 +100,18 @@ impl Dataset {
     pub fn for_evaluation(path: &Path, schema: &Schema, dialect: &Dialect) -> Result<Self, Error> {
         let recipe = schema.evaluation_recipe();
         let dialect = recipe.sealing(schema.dialect(dialect));
-        Self::bind(read_as(path, &schema.evaluation_columns(), &dialect)?, recipe, true)
+        Self::of_file(path, &schema.evaluation_columns(), &dialect, recipe, true)
+    }
+
+    /// Some columns of a file, bound to a recipe.
+    pub(crate) fn of_file(
+        path: &Path,
+        columns: &Columns,
+        dialect: &Dialect,
+        recipe: Recipe,
+        sensitive_here: bool,
+    ) -> Result<Self, Error> {
+        Self::bind(read_as(path, columns, dialect)?, recipe, sensitive_here)
     }
 
     fn bind(mut table: Table, mut recipe: Recipe, sensitive_here: bool) -> Result<Self, Error> {

@@ -5,6 +5,7 @@ mod error;
 mod job;
 mod pairing;
 mod site;
+mod testing;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ use crate::table::{Column, Dialect, temporary_beside, write};
 pub use error::FilesError;
 pub use job::{Job, Loaded, load_records};
 pub use site::Site;
+pub(crate) use testing::record_id;
+pub use testing::{TestFiles, Tested};
 
 /// The column that ties the two files of a record together.
 const RECORD_ID: &str = "record_id";

@@ -272,6 +272,26 @@ impl Schema {
         recipe.merges.retain(|name, _| is_read(name));
         recipe
     }
+
+    /// The columns of a labelled file of people with a budget: those of an evaluation, record ids and
+    /// units; sensitive ones where they lie in the same file.
+    pub(crate) fn testing_columns(&self, sensitive: bool) -> Columns {
+        let Columns::Only(mut columns) = self.evaluation_columns() else {
+            return self.evaluation_columns();
+        };
+        let recipe = self.testing_recipe();
+        columns.retain(|(name, _)| sensitive || !recipe.sensitive.contains(name));
+        let people = recipe.record_id.iter().chain(&recipe.unit).cloned();
+        columns.extend(people.map(|name| (name, Kind::Text)));
+        Columns::Only(columns)
+    }
+
+    /// The recipe of such a file.
+    pub(crate) fn testing_recipe(&self) -> Recipe {
+        let recipe = self.recipe();
+        let (unit, record_id) = (recipe.unit.clone(), Some(crate::parts::record_id(recipe)));
+        Recipe { unit, record_id, ..self.evaluation_recipe() }
+    }
 }
 
 /// A schema from storage is checked before anything is computed with it.

@@ -3,6 +3,7 @@
 
 mod aim;
 mod choice;
+mod divided;
 mod entry;
 mod given;
 mod noise;
@@ -19,6 +20,7 @@ use steffle_privacy::ledger::{Claim, Statement};
 
 pub use self::aim::Aim;
 pub use self::choice::{Accounting, BatchSize, Mode, NoiseOrigin, NoiseShape, ServerKind, Sign};
+pub use self::divided::Divided;
 pub use self::entry::{Entry, Goal, Look, Protects, Reason};
 pub(crate) use self::entry::{keys, refuse_foreign, usual_reason};
 pub use self::given::{Given, Value};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use steffle::fairness::NotionName;
-use steffle::model::Classifier;
-use steffle_privacy::ledger::{Offer, Statement, statement};
+use steffle::model::{Classifier, ModelKind};
+use steffle_privacy::ledger::{Claim, Offer, Statement, statement};
 
 use super::{Entry, Method, Training};
 use crate::Error;
@@ -26,6 +26,8 @@ pub struct Plan {
     privacy: Privacy,
     leaves: Vec<Leaves>,
     warnings: Vec<String>,
+    /// What stores will be offered: a claim, epsilon and delta.
+    offered: (Claim, f64, f64),
 }
 
 /// How much will be done.
@@ -76,7 +78,8 @@ impl Plan {
             warnings.extend_from_slice(study.reveals_sensitive());
         }
         warnings.extend(method.warnings(study.labels()));
-        Ok(Self { study: study.clone(), method, model, announced, privacy, leaves, warnings })
+        let (study, offered) = (study.clone(), (claim, epsilon, delta));
+        Ok(Self { study, method, model, announced, privacy, leaves, warnings, offered })
     }
 
     /// The method, with all its settings.
@@ -92,6 +95,16 @@ impl Plan {
     /// What it is about.
     pub fn study(&self) -> &Study {
         &self.study
+    }
+
+    /// What kind of model it trains.
+    pub fn kind(&self) -> &ModelKind {
+        self.method.aim().model.as_ref().unwrap_or(&ModelKind::Softmax)
+    }
+
+    /// What stores will be offered: a claim, epsilon and delta.
+    pub(crate) fn offered(&self) -> (Claim, f64, f64) {
+        self.offered
     }
 
     /// Parameters of the model.

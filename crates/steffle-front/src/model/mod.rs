@@ -162,6 +162,11 @@ impl Model {
         &self.theta
     }
 
+    /// What kind of model it is.
+    pub fn kind(&self) -> &ModelKind {
+        &self.kind
+    }
+
     /// The unconstrained model that it is compared with, if it was not loaded.
     pub fn unconstrained(&self) -> Option<Self> {
         let outcome = self.outcome.as_ref()?;

@@ -73,7 +73,7 @@ impl Files {
         let mut job = self.job.clone();
         job.centralisation = Some(centralisation.to_string());
         let loaded = job.load()?;
-        let schema = loaded.schema;
+        let (schema, test) = (loaded.schema, Arc::new(loaded.test));
         let about = About {
             dropped: loaded.dropped,
             missing: loaded.missing,
@@ -83,7 +83,7 @@ impl Files {
         };
         let encoded = Encoded {
             records: loaded.records,
-            test: HeldOut::of(&loaded.test, loaded.test.rows(), &schema)?,
+            test: HeldOut::of(&test, test.rows(), &schema)?,
             validation: None,
             unconstrained: Mutex::default(),
             schema,

@@ -20,6 +20,7 @@ use steffle_process::Processes;
 pub use self::cut::{Centralisation, Cut, Split};
 pub use self::files::Files;
 pub use self::held_out::HeldOut;
+pub(crate) use self::held_out::Origin;
 pub use self::library::Library;
 use crate::Error;
 use crate::ground::Public;
@@ -238,6 +239,11 @@ impl Study {
         !matches!(self.0.centralisation, Centralisation::OneSilo | Centralisation::Silos)
     }
 
+    /// Whether it is of files that were cut already.
+    pub(crate) fn has_files(&self) -> bool {
+        matches!(self.0.holders, Holders::Files(_))
+    }
+
     /// Number of labels.
     pub(crate) fn labels(&self) -> usize {
         self.schema().labels().len()
@@ -346,7 +352,7 @@ impl Study {
 impl Encoded {
     /// Agrees on a schema and encodes.
     fn new(parted: &Parted, silos: &[Vec<u32>]) -> Result<Self, Error> {
-        let (data, rows) = (&*parted.data.rows, &parted.rows);
+        let (data, rows) = (&parted.data.rows, &parted.rows);
         let mut summary = Summary::of(data, &[]);
         for silo in silos {
             summary.merge(&Summary::of(data, silo))?;

@@ -2,6 +2,7 @@
 //! without a script too; a small script adds toggles, values under the pointer and downloads.
 
 mod audit;
+mod metrics;
 mod run;
 mod table;
 
@@ -15,6 +16,7 @@ use crate::study::{Panel, Study};
 use crate::words::epsilon_key;
 
 pub use audit::audit_html;
+pub use metrics::metrics_html;
 pub use run::run_html;
 
 const STYLE: &str = include_str!("page.css");

@@ -8,10 +8,10 @@ use crate::plot::{self, Looks, Size};
 use crate::run::{Measure, RunPage};
 use crate::study::{Panel, Study};
 
-const STYLE: &str = include_str!("page.css");
-const RUN_STYLE: &str = include_str!("run.css");
+pub(super) const STYLE: &str = include_str!("page.css");
+pub(super) const RUN_STYLE: &str = include_str!("run.css");
 /// The page runs nothing and fetches nothing.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A run as an HTML page. Refuses drawings that cannot be drawn.
 pub fn run_html(page: &RunPage) -> Result<String> {
@@ -58,7 +58,7 @@ const KEY: &str = "<p class=\"muted key\"><span class=\"dot\"></span> this model
                    <span class=\"tick\"></span> the unconstrained model</p>\n";
 
 /// A row per measure: name, numbers, and both on a line from 0 to a round number.
-fn bars(measures: &[Measure]) -> String {
+pub(super) fn bars(measures: &[Measure]) -> String {
     let ends = |measure: &Measure| {
         let interval = measure.interval.map_or(0.0, |[_, high]| high);
         interval.max(measure.value.unwrap_or(0.0)).max(measure.baseline.unwrap_or(0.0))

@@ -16,22 +16,31 @@ impl<T: Transport> Federation<T> {
         thetas: &[Vec<f64>],
         terms: Option<&OneShotTerms>,
     ) -> Result<Vec<Tally>, FederationError> {
+        let models = thetas.len();
         match terms {
             None => self.open_plainly()?,
-            Some(terms) => {
-                let (epsilon, delta) = (terms.epsilon().value(), terms.delta().value());
-                let models = thetas.len().max(1) as u32;
-                let offer = self.offer(Claim::Gaussian, epsilon, delta, models)?;
-                let mut share = terms.share();
-                share.round /= f64::from(models);
-                let terms = Terms::Exact(share);
-                self.open(offer, |offer| Opening { terms, ..Opening::plain(offer) })?;
-            }
+            Some(terms) => self.open_counts(models, terms)?,
         }
         let tallies = thetas.iter().zip(0..).map(|(theta, round)| self.tally(theta, round));
         let tallies = tallies.collect::<Result<_, _>>()?;
         self.close()?;
         Ok(tallies)
+    }
+
+    /// Takes from every store what counts of so many models may cost, and leaves it open: a run of the
+    /// same name goes on from there.
+    pub fn open_counts(
+        &mut self,
+        models: usize,
+        terms: &OneShotTerms,
+    ) -> Result<(), FederationError> {
+        let (epsilon, delta) = (terms.epsilon().value(), terms.delta().value());
+        let models = u32::try_from(models.max(1)).unwrap_or(u32::MAX);
+        let offer = self.offer(Claim::Gaussian, epsilon, delta, models)?;
+        let mut share = terms.share();
+        share.round /= f64::from(models);
+        let terms = Terms::Exact(share);
+        self.open(offer, |offer| Opening { terms, ..Opening::plain(offer) })
     }
 
     /// One model's; every model has a round of its own, so that their simulated noise differs.

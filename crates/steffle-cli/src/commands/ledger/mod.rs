@@ -4,6 +4,7 @@ mod date;
 mod export;
 mod init;
 mod page;
+mod paying;
 mod show;
 mod verify;
 
@@ -13,6 +14,7 @@ use steffle_ledger::{LedgerError, Look, book_paths, look};
 use steffle_privacy::Refusal;
 
 pub(super) use self::date::{clock, date};
+pub(super) use self::paying::paying_books;
 use crate::args::LedgerCommand;
 use crate::failure::{Failure, Status};
 use crate::ui::Output;

@@ -1,5 +1,6 @@
 //! `steffle train`.
 
+mod metrics;
 mod plan;
 mod private;
 mod recording;
@@ -10,10 +11,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use clap::ArgMatches;
-use steffle_front::{Bootstrap, Library, Observer, Plan, Report, Stage};
+use steffle_front::{Bootstrap, Divided, Library, Observer, Plan, Report, Stage};
 
+use self::metrics::Metrics;
+pub(crate) use self::metrics::MetricsReport;
 use self::plan::Preview;
 use self::recording::Recording;
+pub(crate) use self::private::{LedgerReport, report as ledger_report};
 pub(crate) use self::report::{TrainReport, WITHOUT_GROUPS};
 use self::study::study;
 use crate::args::TrainCommand;
@@ -29,6 +33,7 @@ pub(crate) fn train(
 ) -> Result<(), Failure> {
     let (dry_run, force, explain) = (command.dry_run, command.force, command.explain);
     let (ledger, transcript) = (command.ledger.clone(), command.transcript.clone());
+    let share = command.metrics_share;
     private::secret(&mut command)?;
     let (mut config, origins) = TrainConfig::from_command(command, typed)?;
     set_threads(config.threads)?;
@@ -42,33 +47,49 @@ pub(crate) fn train(
     }
     let plan = config.method.plan(&study).map_err(|error| origins.explain(error))?;
     config.settle(&plan);
+    let divided = share.map(|share| plan.divided(share)).transpose();
+    let (plan, divided) = match divided.map_err(|error| origins.explain(error))? {
+        Some((training, divided)) => (training, Some(divided)),
+        None => (plan, None),
+    };
     let Some(destination) = destination else {
         drop(progress);
-        let preview = Preview::new(&config, &plan);
+        let preview = Preview::new(&config, &plan, divided.as_ref());
         return output.result(&preview, &preview.text(&toml(&config)?, output));
     };
     let recording = transcript.as_deref().map(|path| Recording::start(path, &study)).transpose()?;
+    let mut metrics = None;
     let paid = if let Some(path) = &ledger {
-        Some((path.as_path(), private::open(path, &config, &study, output)?))
+        let run = private::run_id(&config, &study, share)?;
+        if let Some(divided) = divided {
+            metrics = Some(Metrics::reserve(divided, &plan, run, path, output)?);
+        }
+        let also = metrics.as_ref().map(Metrics::run);
+        private::open(path, run, also, &study, output)?;
+        Some((path.as_path(), run))
     } else {
         private::warn(plan.privacy(), output);
         None
     };
-    let report = execute(&config, &plan, paid, destination, &progress)?;
+    let report = execute(&config, &plan, (paid, metrics, divided), destination, &progress)?;
     drop(progress);
     recording.map_or(Ok(()), Recording::finish)?;
     output.result(&report, &report.text(explain, output))
 }
 
+/// The books and the run's name in them, metrics that a share is set aside for, and how the budget is
+/// divided then.
+type Payment<'a> = (Option<(&'a Path, [u8; 16])>, Option<Metrics<'a>>, Option<Divided>);
+
 /// Trains, measures and writes the run directory.
 fn execute(
     config: &TrainConfig,
     plan: &Plan,
-    paid: Option<(&Path, [u8; 16])>,
+    (paid, metrics, divided): Payment<'_>,
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let model = plan.train(&Shown(progress))?;
+    let (model, min_group) = (plan.train(&Shown(progress))?, config.min_group());
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
     let baseline = unconstrained(config, plan, &model, Some(bootstrap))?;
@@ -76,6 +97,11 @@ fn execute(
     let mut report = TrainReport::new(config, plan, &model, baseline, Some(bootstrap), path)?;
     if let Some((book, run)) = paid {
         report.ledger = Some(private::report(book, &run)?);
+    }
+    if let (Some(metrics), Some(divided)) = (metrics, divided) {
+        progress.task("Buying metrics");
+        report.privacy = divided.said(&report.privacy);
+        report.metrics = Some(metrics.buy(&model, min_group)?);
     }
     let config = toml(config)?;
     let mut files = model.files(&report)?;

@@ -1,7 +1,9 @@
 //! `train --dry-run`: what would be done and what it would cost.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
-use steffle_front::{Announced, Leaves, Plan, Privacy};
+use steffle_front::{Announced, Divided, Leaves, Plan, Privacy};
 
 use super::report::RowCounts;
 use crate::config::TrainConfig;
@@ -24,12 +26,17 @@ pub(crate) struct Preview<'a> {
     #[serde(flatten)]
     announced: Announced,
     leaves_in_clear: &'a [Leaves],
-    privacy: &'a Privacy,
+    privacy: Cow<'a, Privacy>,
+    /// The share of the budget that buys the final metrics by group, and what these cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics_epsilon: Option<f64>,
     warnings: Vec<String>,
 }
 
 impl<'a> Preview<'a> {
-    pub(crate) fn new(config: &'a TrainConfig, plan: &'a Plan) -> Self {
+    pub(crate) fn new(config: &'a TrainConfig, plan: &'a Plan, divided: Option<&Divided>) -> Self {
         let study = plan.study();
         let schema = study.schema();
         Self {
@@ -45,7 +52,12 @@ impl<'a> Preview<'a> {
             labels: schema.labels(),
             announced: plan.announced(),
             leaves_in_clear: plan.leaves(),
-            privacy: plan.privacy(),
+            privacy: match divided {
+                Some(divided) => Cow::Owned(divided.said(plan.privacy())),
+                None => Cow::Borrowed(plan.privacy()),
+            },
+            metrics_share: divided.map(|divided| divided.share),
+            metrics_epsilon: divided.map(|divided| divided.metrics),
             warnings: all_flags(plan.warnings()),
         }
     }
@@ -87,6 +99,12 @@ impl<'a> Preview<'a> {
             text += &format!(
                 "every silo's attributes holder releases {numbers} noisy numbers, once, for all \
                  lambdas\n"
+            );
+        }
+        if let (Some(share), Some(epsilon)) = (self.metrics_share, self.metrics_epsilon) {
+            text += &format!(
+                "a share of {share} of the budget buys metrics by group on the test rows (epsilon \
+                 {epsilon})\n"
             );
         }
         if let Some(trips) = announced.trips {

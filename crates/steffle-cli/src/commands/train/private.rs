@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use steffle_front::{Centralisation, Privacy, Study};
-use steffle_ledger::{Books, book_paths, look};
-use steffle_privacy::ledger::{GrantId, Ledger, Receipt, hexadecimal};
+use steffle_ledger::{book_paths, look};
+use steffle_privacy::ledger::{Receipt, hexadecimal};
 
 use crate::args::TrainCommand;
-use crate::commands::ledger::clock;
+use crate::commands::ledger::paying_books;
 use crate::config::TrainConfig;
 use crate::failure::Failure;
 use crate::ui::Output;
@@ -66,39 +66,22 @@ pub(crate) fn secret(command: &mut TrainCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has the books pay for the run; returns its name in them. Runs that were left open by a process
-/// that ended are closed: what they reserved stays spent, and what they never asked for goes back.
+/// Has the books pay for the run of this name; metrics of the name `also` stay open beside it.
 pub(crate) fn open(
     path: &Path,
-    config: &TrainConfig,
+    run: [u8; 16],
+    also: Option<[u8; 16]>,
     study: &Study,
     output: Output,
-) -> Result<[u8; 16], Failure> {
-    let run = run_id(config, study)?;
-    let mut books = Books::open(path, study.attributes_holders(), clock)?;
+) -> Result<(), Failure> {
     // Where attributes are held elsewhere, every holder's book charges the whole index.
-    if matches!(study.centralisation(), Centralisation::OneSilo | Centralisation::Silos) {
-        books.check_silos(path, &study.ids())?;
-    }
-    let name = hexadecimal(&run);
-    for ledger in books.ledgers() {
-        let grants = ledger.book().grants().iter().zip(0..);
-        let left = grants.filter(|(grant, _)| !grant.closed() && grant.offer().offer().run != name);
-        let left: Vec<(GrantId, String)> =
-            left.map(|(grant, at)| (GrantId(at), grant.offer().offer().run.clone())).collect();
-        for (grant, run) in left {
-            ledger
-                .close(grant)
-                .map_err(|error| Failure::data("ledger::close", error.to_string()))?;
-            output.note(&format!(
-                "run {run} had not ended when its process did; it is closed now, and keeps what it \
-                 had reserved"
-            ));
-        }
-    }
-    let books = books.into_ledgers().into_iter().map(|book| Box::new(book) as Box<dyn Ledger>);
-    study.pay_from(run, books.collect())?;
-    Ok(run)
+    let together =
+        matches!(study.centralisation(), Centralisation::OneSilo | Centralisation::Silos);
+    let silos = study.ids();
+    let silos = together.then_some(&silos[..]);
+    let runs: Vec<[u8; 16]> = [run].into_iter().chain(also).collect();
+    let books = paying_books(path, study.attributes_holders(), silos, &runs, output)?;
+    Ok(study.pay_from(run, books)?)
 }
 
 /// Says of a run that is only planned that books would pay for it; they are not opened.
@@ -138,10 +121,15 @@ pub(crate) fn warn(privacy: &Privacy, output: Output) {
 
 /// The same for the same command on the same records: a run that was interrupted goes on, and one
 /// that has ended is not paid for twice by mistake.
-fn run_id(config: &TrainConfig, study: &Study) -> Result<[u8; 16], Failure> {
+pub(crate) fn run_id(
+    config: &TrainConfig,
+    study: &Study,
+    metrics_share: Option<f64>,
+) -> Result<[u8; 16], Failure> {
     let mut hash = Sha256::new();
     hash.update(study.schema().hash());
     hash.update(super::toml(config)?);
+    metrics_share.iter().for_each(|share| hash.update(share.to_le_bytes()));
     for ids in study.ids() {
         hash.update((ids.len() as u64).to_le_bytes());
         ids.iter().for_each(|id| hash.update(id.to_le_bytes()));

@@ -8,8 +8,10 @@ use steffle_front::{
     Bootstrap, Entry, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report, Study, Theorem,
 };
 
+use super::metrics::MetricsReport;
 use super::private::LedgerReport;
 use crate::commands::judge::gaps_in_evidence;
+use crate::commands::noisy;
 use crate::config::TrainConfig;
 use crate::failure::Failure;
 use crate::ui::{Output, Rows, all_flags, left_out, number, percent, wrap};
@@ -62,6 +64,9 @@ pub(crate) struct TrainReport {
     pub(crate) signal_to_noise: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) one_shot: Option<OneShotReport>,
+    /// Final metrics by group that a share of the budget has bought.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metrics: Option<MetricsReport>,
     /// What the stores' books say of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ledger: Option<LedgerReport>,
@@ -143,6 +148,7 @@ impl TrainReport {
             spent_mu: outcome.spent_mu,
             signal_to_noise: outcome.signal_to_noise,
             one_shot: outcome.one_shot.clone(),
+            metrics: None,
             ledger: None,
             warnings: all_flags(model.warnings()),
             cpu_seconds: outcome.took.cpu,
@@ -153,6 +159,11 @@ impl TrainReport {
 
     /// What is not measured or not compared, a sentence each.
     pub(crate) fn evidence(&self) -> Vec<String> {
+        if let Some(metrics) = &self.metrics {
+            let mut said = vec![metrics.paid()];
+            said.extend(noisy::sentences(&metrics.report, self.favourable_label()));
+            return said;
+        }
         if self.privacy.is_private() {
             return vec![WITHOUT_GROUPS.to_owned()];
         }
@@ -169,7 +180,10 @@ impl TrainReport {
         }
         text += &self.overall_text();
         text += "\n";
-        if !self.privacy.is_private() {
+        if let Some(metrics) = &self.metrics {
+            text += &noisy::groups_table(&metrics.report, self.favourable_label());
+            text += "\n";
+        } else if !self.privacy.is_private() {
             text += &self.groups_text();
         }
         text += &self.evidence().iter().map(|sentence| wrap(sentence)).collect::<String>();
@@ -222,8 +236,16 @@ impl TrainReport {
         )
     }
 
+    /// The place of the label people want to get.
+    pub(crate) fn favourable_label(&self) -> usize {
+        self.labels.iter().position(|label| *label == self.favourable).unwrap_or(0)
+    }
+
     fn overall_text(&self) -> String {
         let (test, baseline) = (&self.test, &self.baseline);
+        if let Some(metrics) = &self.metrics {
+            return noisy::gaps_table(&metrics.report);
+        }
         let intervals = test.intervals.as_ref();
         let mut rows = Rows::new(&["test", "this model", "95 % interval", "unconstrained"]);
         let mut line = |name: &str, of: fn(&Report) -> Option<f64>, interval: Option<[f64; 2]>| {
@@ -259,7 +281,7 @@ impl TrainReport {
         let chosen = format!("gets {}", self.favourable);
         let header = ["group", "records", "error", "parity gap", "odds gap", &chosen];
         let mut rows = Rows::new(&header);
-        let label = self.labels.iter().position(|label| *label == self.favourable).unwrap_or(0);
+        let label = self.favourable_label();
         for (ours, theirs) in self.test.groups.iter().zip(&self.baseline.groups) {
             let both = |a: Option<f64>, b: Option<f64>| format!("{} / {}", percent(a), percent(b));
             rows.push(vec![

@@ -96,13 +96,13 @@ impl Covered {
         self.covers += u32::from(low <= truth && truth <= high);
     }
 
-    fn and(mut self, other: &Self) -> Self {
+    fn and(mut self, other: Self) -> Self {
         self.told += other.told;
         self.covers += other.covers;
         self
     }
 
-    fn share(&self) -> f64 {
+    fn share(self) -> f64 {
         f64::from(self.covers) / f64::from(self.told.max(1))
     }
 }
@@ -142,7 +142,7 @@ fn coverage(setting: &Setting, number: u64) -> [Covered; 7] {
         }
         covered
     };
-    let add = |a: [Covered; 7], b: [Covered; 7]| std::array::from_fn(|at| a[at].and(&b[at]));
+    let add = |a: [Covered; 7], b: [Covered; 7]| std::array::from_fn(|at| a[at].and(b[at]));
     (0..REPETITIONS).into_par_iter().map(one).reduce(<[Covered; 7]>::default, add)
 }
 
@@ -165,8 +165,9 @@ fn intervals_cover_what_they_say() {
                 number += 1;
                 let covered = coverage(&Setting { sizes, silos, mu, least }, number);
                 let shares: Vec<f64> = covered.iter().map(|own| 100.0 * own.share()).collect();
-                let line: String = shares.iter().map(|share| format!(" {share:6.1}")).collect();
-                println!("{:7} {smallest:8} {silos:5} {mu:4}{line}", sizes.len());
+                print!("{:7} {smallest:8} {silos:5} {mu:4}", sizes.len());
+                shares.iter().for_each(|share| print!(" {share:6.1}"));
+                println!();
                 for (at, (share, own)) in shares.iter().zip(&covered).enumerate() {
                     if own.told < 1000 {
                         continue;

@@ -1,0 +1,44 @@
+//! Books that are about to pay.
+
+use std::path::Path;
+
+use steffle_ledger::Books;
+use steffle_privacy::ledger::{GrantId, Ledger, hexadecimal};
+
+use super::clock;
+use crate::failure::Failure;
+use crate::ui::Output;
+
+/// The books of so many stores, for runs of these names. Refuses a record that is in the book of
+/// another silo than `silos` say. Other runs that were left open by a process that ended are closed:
+/// what they reserved stays spent, and what they never asked for goes back.
+pub(crate) fn paying_books(
+    path: &Path,
+    stores: usize,
+    silos: Option<&[&[u64]]>,
+    runs: &[[u8; 16]],
+    output: Output,
+) -> Result<Vec<Box<dyn Ledger>>, Failure> {
+    let mut books = Books::open(path, stores, clock)?;
+    if let Some(silos) = silos {
+        books.check_silos(path, silos)?;
+    }
+    let names: Vec<String> = runs.iter().map(|run| hexadecimal(run)).collect();
+    for ledger in books.ledgers() {
+        let grants = ledger.book().grants().iter().zip(0..);
+        let left = grants
+            .filter(|(grant, _)| !grant.closed() && !names.contains(&grant.offer().offer().run));
+        let left: Vec<(GrantId, String)> =
+            left.map(|(grant, at)| (GrantId(at), grant.offer().offer().run.clone())).collect();
+        for (grant, run) in left {
+            ledger
+                .close(grant)
+                .map_err(|error| Failure::data("ledger::close", error.to_string()))?;
+            output.note(&format!(
+                "run {run} had not ended when its process did; it is closed now, and keeps what it \
+                 had reserved"
+            ));
+        }
+    }
+    Ok(books.into_ledgers().into_iter().map(|book| Box::new(book) as Box<dyn Ledger>).collect())
+}
