@@ -51,6 +51,7 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
         Command::Reproduce(reproduce) => commands::reproduce(&reproduce, output),
         Command::Predict(predict) => commands::predict(&predict, output),
         Command::Evaluate(evaluate) => commands::evaluate(&evaluate, output),
+        Command::Choose(choose) => commands::choose(&choose, output),
         Command::Data(data) => commands::data(*data, deepest(&matches), output),
         Command::Privacy(privacy) => commands::privacy(&privacy, output),
         Command::Node(node) => commands::node(&node),

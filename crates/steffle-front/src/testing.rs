@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use steffle::division::records::Batches;
 use steffle::fairness::Notion;
 use steffle::federation::{Agreement, Federation, RunKind};
 use steffle::metrics::{Names, NoisyReport, Tally};
 use steffle::model::ModelKind;
 use steffle::node::InProcess;
-use steffle::protocol::{RunId, SchemaHash, Scores};
+use steffle::protocol::{Batch, RunId, SchemaHash, Scores};
 use steffle::train::OneShotTerms;
 use steffle_data::{Dataset, Dialect, Schema, TestFiles, attributes, encode};
 use steffle_privacy::Mu;
@@ -334,7 +333,7 @@ fn deal(data: &Dataset, rows: &[u32], parts: usize) -> Vec<Vec<u32>> {
     for (&row, &id) in rows.iter().zip(&ids) {
         let key = unit(row).and_then(|unit| keys.get(&unit).copied()).unwrap_or(id);
         let count = u32::try_from(parts).unwrap_or(u32::MAX);
-        dealt[Batches::block_with(key, count)].push(row);
+        dealt[Batch::block_with(key, count)].push(row);
     }
     dealt
 }

@@ -1,6 +1,7 @@
 //! What was typed. What it means is decided in [`crate::config`].
 
 mod audit;
+mod choose;
 mod data;
 mod ledger;
 mod node;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use audit::{
     Asking, Attacked, AuditArgs, AuditCommand, AuditWhat, AuditedNotion, TranscriptArgs,
 };
+pub(crate) use choose::ChooseArgs;
 pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
 pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs};
 pub(crate) use node::NodeArgs;
@@ -67,6 +69,7 @@ pub(crate) enum Command {
     Reproduce(ReproduceCommand),
     Predict(PredictArgs),
     Evaluate(EvaluateArgs),
+    Choose(ChooseArgs),
     /// List, describe and partition data
     #[command(subcommand)]
     Data(Box<DataCommand>),

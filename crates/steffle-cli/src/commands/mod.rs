@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod audit;
+mod choose;
 mod completions;
 mod data;
 mod evaluate;
@@ -15,6 +16,7 @@ mod sweep;
 mod train;
 
 pub(crate) use audit::audit;
+pub(crate) use choose::choose;
 pub(crate) use completions::completions;
 pub(crate) use data::data;
 pub(crate) use evaluate::evaluate;

@@ -25,6 +25,7 @@ mod output;
 mod paid;
 mod predict;
 mod privacy;
+mod private_metrics;
 mod processes;
 mod released;
 mod reproduce;

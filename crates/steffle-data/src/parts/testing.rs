@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use steffle_site::record::{Attributes, Records};
+use steffle_attributes::Attributes;
+use steffle_model::record::Records;
 
 use super::RECORD_ID;
 use super::pairing::{elsewhere, once, together};

@@ -96,8 +96,8 @@ impl Plan {
         if claim != Claim::Gaussian {
             let message =
                 "metrics-share divides the budget of Gaussian messages, and this run has none";
-            let help = "use --method one-shot, or steffle in mode exact; or measure the model afterwards: \
-                        steffle evaluate RUN FILE --private --epsilon E";
+            let help = "use <method one-shot>, or steffle in <mode exact>; or measure the model afterwards, \
+                        for an epsilon of its own";
             return Err(Error::conflict("metrics-share", message).with_help(help));
         }
         let divided = Divided::new(epsilon, delta, share)?;

@@ -49,7 +49,7 @@ pub(super) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
         let message = "--private needs --epsilon: what the metrics may cost everybody in the files";
         return Err(Failure::usage("config::epsilon", message).help("for example --epsilon 0.5"));
     };
-    let noise = noise(args)?;
+    let noise = noise_of(&args.noise, args.ledger.is_some())?;
     let progress = Progress::start("Counting decisions");
     let model = Model::load(&args.run)?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
@@ -143,13 +143,13 @@ fn describe(measured: &Measured<'_>, favourable: usize, output: Output) -> Strin
 }
 
 /// Where the noise comes from. A book pays for secret noise only.
-fn noise(args: &EvaluateArgs) -> Result<NoiseOrigin, Failure> {
-    if args.noise == "simulated" && args.ledger.is_some() {
+pub(crate) fn noise_of(origin: &str, paid: bool) -> Result<NoiseOrigin, Failure> {
+    if origin == "simulated" && paid {
         let message = "--ledger is for private metrics, and --noise simulated is from a seed";
         let help = "leave --noise out, or leave --ledger out: a simulation spends nothing";
         return Err(Failure::usage("config::conflict", message).help(help));
     }
-    Ok(if args.noise == "simulated" { NoiseOrigin::Simulated } else { NoiseOrigin::Secure })
+    Ok(if origin == "simulated" { NoiseOrigin::Simulated } else { NoiseOrigin::Secure })
 }
 
 /// The same for the same question about the same records, as long as it has not ended: what was
@@ -172,10 +172,15 @@ fn run_id(
         hash.update((ids.len() as u64).to_le_bytes());
         ids.iter().for_each(|id| hash.update(id.to_le_bytes()));
     }
+    first_open(path, &hash)
+}
+
+/// The first name of a question that has not ended in any of the books.
+pub(crate) fn first_open(path: &Path, question: &Sha256) -> Result<[u8; 16], Failure> {
     let looks = book_paths(path)?.iter().map(|path| look(path)).collect::<Result<Vec<_>, _>>()?;
     let mut id = [0; 16];
     for attempt in 0_u32.. {
-        let hash = hash.clone().chain_update(attempt.to_le_bytes()).finalize();
+        let hash = question.clone().chain_update(attempt.to_le_bytes()).finalize();
         id.copy_from_slice(&hash[..16]);
         let name = hexadecimal(&id);
         let ended = |look: &steffle_ledger::Look| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use steffle_privacy::{NoiseKind, rounding, together};
+use steffle_privacy::{Delta, NoiseKind, rounding, together};
 
 use super::grid::Run;
 use crate::commands::privacy::promise;
@@ -29,14 +29,29 @@ pub(super) fn after(runs: &[Run], lines: &[Value]) -> Option<String> {
         return None;
     }
     let sum = together(&promises, None).ok()?;
+    let each = releases.iter().filter_map(|&place| {
+        let promise = promise(lines.get(place)?)?;
+        let (epsilon, delta) = (promise.epsilon.value(), promise.delta.map_or(0.0, Delta::value));
+        let name = Value::Object(runs[place].varying.clone());
+        Some(format!("{name}: epsilon {epsilon} at delta {delta:.1e}"))
+    });
+    let each: Vec<String> = each.collect();
+    let free = if releases.len() < runs.len() {
+        ". Lambdas of one release cost it once: to choose among them by what the release tells is \
+         free"
+    } else {
+        ""
+    };
     Some(format!(
         "the {} private release(s) of this sweep cost epsilon {} at delta {:.1e} together for a \
          record that was in all of them (their epsilons sum to {}); whoever chooses among the \
-         models has used all of it",
+         models has used all of it. Run by run: {}{free}. To choose by metrics on held-out rows is \
+         charged for every candidate: `steffle choose`",
         promises.len(),
         rounding::up(sum.epsilon, 4),
         sum.delta,
-        sum.sum_of_epsilons
+        sum.sum_of_epsilons,
+        each.join("; ")
     ))
 }
 

@@ -123,12 +123,15 @@ impl fmt::Display for OneShotReport {
         let target = self
             .target_gap
             .map_or_else(String::new, |target| format!(" for a target of {:.1}", points(target)));
+        let free = self
+            .target_gap
+            .map_or("", |_| " Lambda was chosen from the release alone, which costs nothing more.");
         write!(
             f,
             "On the training rows the release puts the gap of this model at {:.1} +- {:.1} \
              percentage points{target} (unconstrained: {:.1} +- {:.1}). The errors count \
              the noise of the release only, not chance in the rows: a hint, not a proof, above all \
-             below epsilon 0.5.",
+             below epsilon 0.5.{free}",
             points(self.gap.estimate),
             points(self.gap.standard_error),
             points(self.unconstrained_gap.estimate),
