@@ -24,6 +24,7 @@
 //! | what it would do and cost | [`Fit::plan`] |
 //! | training | [`Fit::fit`], [`Fit::fit_with`] (progress, stopping), [`Fit::fit_path`] (several lambdas) |
 //! | the model | [`Model`]: decisions, metrics, privacy, what left in the clear, files |
+//! | metrics by group that cost privacy, and say how much | [`Model::testing`] or [`Study::testing`], then [`Testing::buy`] |
 //!
 //! Errors and warnings name settings and their values in angle brackets, `<drop age>`: a command line
 //! shows them as flags, other programs as whatever settings are there.

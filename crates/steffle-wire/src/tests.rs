@@ -70,6 +70,26 @@ fn feature_rows() -> FeatureRows {
     }
 }
 
+fn decisions() -> Decisions {
+    let cell_of = vec![0, steffle_model::scores::NO_CELL, 1];
+    Decisions { ids: vec![40, 41, 43], cells: 2, cell_of, columns: 3, decided: vec![0, 2, 1] }
+}
+
+#[test]
+fn decisions_that_do_not_fit_are_refused() {
+    let read_again = |change: &dyn Fn(&mut Decisions)| {
+        let mut told = decisions();
+        change(&mut told);
+        read::<Decisions>(&seal(&ENVELOPE, &told))
+    };
+    assert_eq!(read_again(&|_| {}).unwrap(), decisions());
+    let refused = |change: &dyn Fn(&mut Decisions)| read_again(change).unwrap_err().to_string();
+    assert!(refused(&|told| told.cell_of[0] = 2).contains("a cell that there is not"));
+    assert!(refused(&|told| told.decided[0] = 3).contains("a decision that there is not"));
+    assert!(refused(&|told| told.decided.truncate(2)).contains("differ in number"));
+    assert!(refused(&|told| told.ids.truncate(2)).contains("differ in number"));
+}
+
 fn pooled_sums() -> PooledSums {
     let matrix = Symmetric::from_lower(3, |i, j| (i * 3 + j) as f64);
     PooledSums { numbers: vec![1.0, 2.0], vectors: vec![vec![0.5; 3]; 2], matrix }
@@ -199,6 +219,7 @@ proptest! {
             seal(&ENVELOPE, &Summed::of(&public_sums(), 3).unwrap()),
             seal(&ENVELOPE, &handover()),
             seal(&ENVELOPE, &feature_rows()),
+            seal(&ENVELOPE, &decisions()),
             seal(&ENVELOPE, &Summed::of(&pooled_sums(), 3).unwrap()),
         ];
         for mut bytes in messages {
@@ -215,6 +236,7 @@ proptest! {
             let _ = read::<Summed<GapSums>>(&bytes).map(|sums| sums.total());
             let _ = read::<PrivateSums>(&bytes);
             let _ = read::<FeatureRows>(&bytes);
+            let _ = read::<Decisions>(&bytes);
             let _ = read::<FeatureSums>(&bytes);
             let _ = read::<Summed<PooledSums>>(&bytes).map(|sums| sums.total());
             if let Ok(handover) = read::<Handover>(&bytes) {

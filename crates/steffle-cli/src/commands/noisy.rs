@@ -73,6 +73,9 @@ pub(crate) fn sentences(report: &NoisyReport, favourable: usize) -> Vec<String> 
     said
 }
 
+/// A rate of a group, by the place of a label.
+type RateOf = fn(&NoisyGroup, usize) -> NoisyRate;
+
 /// `metrics.html`.
 pub(crate) fn page(
     title: String,
@@ -94,7 +97,7 @@ pub(crate) fn page(
         interval: gap.map(|gap| gap.interval.map(|end| 100.0 * end)),
         baseline: None,
     }));
-    let rates: [(String, fn(&NoisyGroup, usize) -> NoisyRate); 4] = [
+    let rates: [(String, RateOf); 4] = [
         (format!("share that gets {label}"), |group, at| group.labels[at].selection_rate),
         (format!("share of those with {label} that get it"), |group, at| {
             group.labels[at].true_positive_rate
@@ -104,7 +107,7 @@ pub(crate) fn page(
         }),
         ("share of wrong decisions".to_owned(), |group, _| group.error),
     ];
-    let of = |rate: fn(&NoisyGroup, usize) -> NoisyRate| {
+    let of = |rate: RateOf| {
         let bar = |group: &NoisyGroup| {
             let own = rate(group, favourable);
             Measure {

@@ -16,6 +16,7 @@ use steffle_privacy::{Delta, Epsilon, Mu, discrete, rounding};
 
 use super::{Given, Method, Plan, method};
 use crate::Error;
+use crate::leaves::Leaves;
 use crate::privacy::Privacy;
 
 /// A budget in two parts.
@@ -102,7 +103,28 @@ impl Plan {
         }
         let divided = Divided::new(epsilon, delta, share)?;
         let training = again(own, divided.training, delta)?;
-        Ok((Self::new(&*training, self.study())?, divided))
+        let mut plan = Self::new(&*training, self.study())?;
+        plan.sends(self.leaves_of_metrics());
+        Ok((plan, divided))
+    }
+}
+
+impl Plan {
+    /// What final metrics send without noise.
+    fn leaves_of_metrics(&self) -> Vec<Leaves> {
+        let labels = self.study().labels();
+        let counts = "how many test rows of each label got each decision";
+        let mut leaves = vec![Leaves::new("metrics", counts, labels * labels, "needed")];
+        if self.study().is_split() {
+            let rows = "per test row its id, label and decision, to every attributes holder";
+            leaves.push(Leaves::new(
+                "metrics, per row",
+                rows,
+                3,
+                "attributes beside their records",
+            ));
+        }
+        leaves
     }
 }
 

@@ -127,6 +127,11 @@ impl Plan {
         &self.leaves
     }
 
+    /// Adds what else it sends without noise.
+    pub(crate) fn sends(&mut self, more: Vec<Leaves>) {
+        self.leaves.extend(more);
+    }
+
     /// What is allowed but will not work well.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

@@ -142,6 +142,9 @@ fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
         steffle_server::train::erm(federation, vec![0.0; 3], few, tolerance, go_on).unwrap();
     });
     with(&|federation| {
+        federation.count(&[vec![0.5; 3], vec![-0.5; 3]], Some(&terms)).unwrap();
+    });
+    with(&|federation| {
         let offer = federation.offer(Claim::Gaussian, 1.0, 1e-6, 4).unwrap();
         let share = steffle_wire::Share { round: 0.002, table: 0.15 };
         let terms = steffle_wire::Terms::Exact(share);
