@@ -146,8 +146,8 @@ impl NoisyCounts {
     /// What was released, as the part of one of `sites` stores: post-processing.
     pub fn summed(&self, sites: usize) -> Summed<Self> {
         Summed::of_released(sites, |numbers| {
-            numbers.released(&self.counts);
-            numbers.released(&[self.deviation * self.deviation, 1.0]);
+            numbers.released(&self.counts, 1.0);
+            numbers.released(&[self.deviation * self.deviation, 1.0], 1.0);
         })
     }
 
