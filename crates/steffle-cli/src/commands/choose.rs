@@ -11,13 +11,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use steffle_data::Dialect;
-use steffle_front::{Bought, Model, NoiseOrigin, NoisyGap, NoisyReport, Privacy, Purchase};
+use steffle_front::{Bought, Model, NoisyGap, NoisyReport, Privacy};
 
-use super::evaluate::{first_open, noise_of};
-use super::ledger::paying_books;
-use super::train::{LedgerReport, ledger_report};
+use super::buying::Buying;
+use super::train::LedgerReport;
 use crate::args::ChooseArgs;
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
@@ -56,36 +54,27 @@ pub(crate) fn choose(args: &ChooseArgs, output: Output) -> Result<(), Failure> {
         let message = format!("--target-gap {} is refused: a share from 0 to 1", args.target_gap);
         return Err(Failure::usage("config::target_gap", message));
     }
-    let noise = noise_of(&args.noise, args.ledger.is_some())?;
+    let buying = Buying {
+        ledger: args.ledger.as_deref(),
+        epsilon: args.epsilon,
+        delta: args.delta,
+        noise: &args.noise,
+        seed: args.seed,
+    };
+    buying.check()?;
     let progress = Progress::start("Counting decisions");
     let models =
         args.runs.iter().map(|run| Ok(Model::load(run)?)).collect::<Result<Vec<_>, Failure>>()?;
     let first = alike(&args.runs, &models)?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
     let testing = first.testing(args.on.clone(), args.attributes.clone(), &dialect)?;
-    let ids = testing.ids();
-    let run = match &args.ledger {
-        Some(path) => run_id(path, args, &models, &ids)?,
-        None => [0; 16],
-    };
-    let silos = (!testing.is_split()).then_some(&ids[..]);
-    let books = match &args.ledger {
-        Some(path) => paying_books(path, testing.stores(), silos, &[run], output)?,
-        None => Vec::new(),
-    };
-    if args.ledger.is_none() && noise == NoiseOrigin::Secure {
-        output.note(
-            "without --ledger: this spends the privacy of real people, and nothing but you will \
-             remember it; `steffle ledger init` begins a book",
-        );
-    }
-    let (epsilon, delta, seed) = (args.epsilon, args.delta, args.seed);
-    let purchase = Purchase { epsilon, delta, noise, seed, run, books };
     let asked: Vec<&Model> = models.iter().collect();
+    let purchase = buying.purchase(&asked, &testing, output)?;
+    let run = purchase.run;
     let bought = testing.buy(&asked, args.min_group, purchase)?;
     drop(progress);
     let mut choice = choice(args, &models, &bought)?;
-    choice.ledger = args.ledger.as_ref().map(|path| ledger_report(path, &run)).transpose()?;
+    choice.ledger = buying.report(run)?;
     let text = text(&choice, output);
     output.result(&choice, &text)
 }
@@ -191,27 +180,4 @@ fn text(choice: &Choice<'_>, output: Output) -> String {
         text += &wrap(&ledger.text(output));
     }
     text
-}
-
-/// The same for the same question, as long as it has not ended.
-fn run_id(
-    path: &Path,
-    args: &ChooseArgs,
-    models: &[Model],
-    ids: &[&[u64]],
-) -> Result<[u8; 16], Failure> {
-    let mut hash = Sha256::new();
-    hash.update(b"choice");
-    for model in models {
-        hash.update(model.schema().hash());
-        model.theta().iter().for_each(|number| hash.update(number.to_le_bytes()));
-    }
-    for number in [Some(args.epsilon), args.delta].into_iter().flatten() {
-        hash.update(number.to_le_bytes());
-    }
-    for ids in ids {
-        hash.update((ids.len() as u64).to_le_bytes());
-        ids.iter().for_each(|id| hash.update(id.to_le_bytes()));
-    }
-    first_open(path, &hash)
 }

@@ -7,7 +7,6 @@ use std::path::Path;
 use steffle_data::{Dialect, Unmatched};
 use steffle_front::{Bootstrap, Model, Report};
 
-pub(crate) use self::private::{first_open, noise_of};
 use super::judge::{gaps_in_evidence, group_table, overall_table};
 use crate::args::EvaluateArgs;
 use crate::config::{Check, Origins, dialect};

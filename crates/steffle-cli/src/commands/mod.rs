@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod audit;
+mod buying;
 mod choose;
 mod completions;
 mod data;

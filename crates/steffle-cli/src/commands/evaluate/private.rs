@@ -5,16 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use steffle_data::Dialect;
-use steffle_front::{Bought, Model, NoiseOrigin, NoisyReport, Privacy, Purchase, Testing};
-use steffle_ledger::{book_paths, look};
-use steffle_privacy::ledger::hexadecimal;
+use steffle_front::{Bought, Model, NoisyReport, Privacy, Testing};
 
 use crate::args::EvaluateArgs;
-use crate::commands::ledger::paying_books;
+use crate::commands::buying::Buying;
 use crate::commands::noisy::{gaps_table, groups_table, page, sentences};
-use crate::commands::train::{LedgerReport, ledger_report};
+use crate::commands::train::LedgerReport;
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
 use crate::staged::Staged;
@@ -49,32 +46,23 @@ pub(super) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
         let message = "--private needs --epsilon: what the metrics may cost everybody in the files";
         return Err(Failure::usage("config::epsilon", message).help("for example --epsilon 0.5"));
     };
-    let noise = noise_of(&args.noise, args.ledger.is_some())?;
+    let buying = Buying {
+        ledger: args.ledger.as_deref(),
+        epsilon,
+        delta: args.delta,
+        noise: &args.noise,
+        seed: args.seed,
+    };
+    buying.check()?;
     let progress = Progress::start("Counting decisions");
     let model = Model::load(&args.run)?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
     let testing = model.testing(args.files.clone(), args.attributes.clone(), &dialect)?;
-    let run = match &args.ledger {
-        Some(path) => run_id(path, &model, &testing, args)?,
-        None => [0; 16],
-    };
-    let ids = testing.ids();
-    let silos = (!testing.is_split()).then_some(&ids[..]);
-    let books = match &args.ledger {
-        Some(path) => paying_books(path, testing.stores(), silos, &[run], output)?,
-        None => Vec::new(),
-    };
-    if args.ledger.is_none() && noise == NoiseOrigin::Secure {
-        output.note(
-            "--private without --ledger: this spends the privacy of real people, and nothing but you \
-             will remember it; `steffle ledger init` begins a book",
-        );
-    }
-    let (delta, seed) = (args.delta, args.seed);
-    let purchase = Purchase { epsilon, delta, noise, seed, run, books };
+    let purchase = buying.purchase(&[&model], &testing, output)?;
+    let run = purchase.run;
     let bought = testing.buy(&[&model], args.min_group, purchase)?;
     drop(progress);
-    show(args, &model, &testing, &bought, run, output)
+    show(args, &model, &testing, &bought, buying.report(run)?, output)
 }
 
 fn show(
@@ -82,7 +70,7 @@ fn show(
     model: &Model,
     testing: &Testing,
     bought: &Bought,
-    run: [u8; 16],
+    ledger: Option<LedgerReport>,
     output: Output,
 ) -> Result<(), Failure> {
     let favourable = usize::from(model.schema().favourable());
@@ -103,7 +91,7 @@ fn show(
         unseen_total: testing.unseen(),
         privacy: &bought.privacy,
         spent_mu: bought.spent_mu,
-        ledger: args.ledger.as_ref().map(|path| ledger_report(path, &run)).transpose()?,
+        ledger,
         html: args.html.as_deref(),
         report,
     };
@@ -140,57 +128,6 @@ fn describe(measured: &Measured<'_>, favourable: usize, output: Output) -> Strin
         text += &format!("Page: {}\n", path.display());
     }
     text
-}
-
-/// Where the noise comes from. A book pays for secret noise only.
-pub(crate) fn noise_of(origin: &str, paid: bool) -> Result<NoiseOrigin, Failure> {
-    if origin == "simulated" && paid {
-        let message = "--ledger is for private metrics, and --noise simulated is from a seed";
-        let help = "leave --noise out, or leave --ledger out: a simulation spends nothing";
-        return Err(Failure::usage("config::conflict", message).help(help));
-    }
-    Ok(if origin == "simulated" { NoiseOrigin::Simulated } else { NoiseOrigin::Secure })
-}
-
-/// The same for the same question about the same records, as long as it has not ended: what was
-/// interrupted goes on. One that has ended may be asked again: it gets the same bytes, and pays
-/// nothing.
-fn run_id(
-    path: &Path,
-    model: &Model,
-    testing: &Testing,
-    args: &EvaluateArgs,
-) -> Result<[u8; 16], Failure> {
-    let mut hash = Sha256::new();
-    hash.update(b"metrics");
-    hash.update(model.schema().hash());
-    model.theta().iter().for_each(|number| hash.update(number.to_le_bytes()));
-    for number in [args.epsilon, args.delta].into_iter().flatten() {
-        hash.update(number.to_le_bytes());
-    }
-    for ids in testing.ids() {
-        hash.update((ids.len() as u64).to_le_bytes());
-        ids.iter().for_each(|id| hash.update(id.to_le_bytes()));
-    }
-    first_open(path, &hash)
-}
-
-/// The first name of a question that has not ended in any of the books.
-pub(crate) fn first_open(path: &Path, question: &Sha256) -> Result<[u8; 16], Failure> {
-    let looks = book_paths(path)?.iter().map(|path| look(path)).collect::<Result<Vec<_>, _>>()?;
-    let mut id = [0; 16];
-    for attempt in 0_u32.. {
-        let hash = question.clone().chain_update(attempt.to_le_bytes()).finalize();
-        id.copy_from_slice(&hash[..16]);
-        let name = hexadecimal(&id);
-        let ended = |look: &steffle_ledger::Look| {
-            look.book.run(&name).is_some_and(|(_, grant)| grant.closed())
-        };
-        if !looks.iter().any(ended) {
-            break;
-        }
-    }
-    Ok(id)
 }
 
 fn title(args: &EvaluateArgs) -> String {
