@@ -3,7 +3,9 @@
 use steffle_privacy::ledger::{
     Book, Claim, Cost, Grant, Kind as Released, Offer, Receipt, Share, hexadecimal, largest_round,
 };
-use steffle_wire::{Closed, Decode, Encode, FeatureReply, Opening, PrivateSums, Reader, Writer};
+use steffle_wire::{
+    Closed, Decode, Encode, FeatureReply, NoisyCounts, Opening, PrivateSums, Reader, Writer,
+};
 
 use super::Kept;
 use super::check::Findings;
@@ -35,6 +37,7 @@ impl Private {
                 PrivateSums::decode(reader).ok()?.summed(part.scale, sites).encode(&mut due);
             }
             Released::Features => FeatureReply::decode(reader).ok()?.summed(sites).encode(&mut due),
+            Released::Counts => NoisyCounts::decode(reader).ok()?.summed(sites).encode(&mut due),
             Released::Classes => return None,
         }
         Some(due.finish() == part.bytes)

@@ -2,9 +2,9 @@
 
 use steffle_privacy::ledger::Kind as Released;
 use steffle_wire::{
-    Added, Ask, Close, Closed, CodecError, Decode, Describe, Described, Envelope, FitQuestion, Gap,
-    ImputedQuestion, Join, Kind, Loss, Opening, Part, Pool, PublicSums, Reader, Refused, Release,
-    Role, Round, Summed, TakeIn, decode, parse,
+    Added, Ask, Close, Closed, CodecError, Count, Decode, Describe, Described, Envelope,
+    FitQuestion, Gap, ImputedQuestion, Join, Kind, Loss, Opening, Part, Pool, PublicCounts,
+    PublicSums, Reader, Refused, Release, Role, Round, Summed, TakeIn, decode, parse,
 };
 
 /// What matters here of a message.
@@ -42,6 +42,7 @@ pub(super) fn read(bytes: &[u8], asked: Option<Released>) -> Result<(Envelope, S
         (Part::Request, Kind::Open) => Says::Offer(Box::new(decode(reader)?)),
         (Part::Reply, Kind::Close) => Says::Closed(decode(reader)?),
         (Part::Reply, Kind::Round) => round(reader)?,
+        (Part::Reply, Kind::Count) => counts(reader)?,
         (Part::Request, Kind::Join) => {
             let Join { silos, holders, .. } = decode(reader)?;
             Says::Roster(silos as usize, holders as usize)
@@ -77,6 +78,15 @@ fn round(mut reader: Reader<'_>) -> Result<Says, CodecError> {
     Ok(if private { Says::Private(Released::Sums, Some(part)) } else { Says::Public })
 }
 
+/// A reply of counts: the part of a store is its end.
+fn counts(mut reader: Reader<'_>) -> Result<Says, CodecError> {
+    decode::<<Count as Ask>::Reply>(Reader::new(reader.rest()))?;
+    reader.option("public counts", Summed::<PublicCounts>::decode)?;
+    let private = reader.flag("private counts")?;
+    let part = SentPart { bytes: reader.rest().to_vec(), scale: 1.0 };
+    Ok(if private { Says::Private(Released::Counts, Some(part)) } else { Says::Public })
+}
+
 /// Reads a message that says nothing about `s`.
 fn plain(kind: Kind, part: Part, reader: Reader<'_>) -> Result<(), CodecError> {
     fn either<A: Ask>(part: Part, reader: Reader<'_>) -> Result<(), CodecError> {
@@ -98,6 +108,7 @@ fn plain(kind: Kind, part: Part, reader: Reader<'_>) -> Result<(), CodecError> {
         Kind::Gap => either::<Gap>(part, reader),
         Kind::Close => either::<Close>(part, reader),
         Kind::Fit => either::<FitQuestion>(part, reader),
+        Kind::Count => either::<Count>(part, reader),
         Kind::Unknown => Err(CodecError::Shape("a message of no kind".to_owned())),
     }
 }
