@@ -81,8 +81,8 @@ fn only_the_attributes_division_reads_s() {
     }
     let door = ["steffle-attributes/src/door.rs"];
     assert_absent("steffle-attributes", &["attributes.classes()"], &door);
-    // What the door shows is seen by the three messages alone.
-    let messages = ["door.rs", "sums.rs", "features.rs", "classes.rs"]
+    // What the door shows is seen by the four messages alone.
+    let messages = ["door.rs", "sums.rs", "features.rs", "classes.rs", "counts.rs"]
         .map(|file| format!("steffle-attributes/src/{file}"));
     let messages = messages.each_ref().map(String::as_str);
     assert_absent("steffle-attributes", &["door::Held", "Held<"], &messages);
@@ -102,15 +102,17 @@ fn one_function_releases_what_is_computed_from_s() {
     // Replies that involve s have no encoding of their own.
     let all = ["steffle-wire", "steffle-attributes", "steffle-site"].map(sources);
     for (path, code) in all.into_iter().flatten() {
-        for reply in ["PrivateSums", "FeatureReply", "FeatureSums", "Classes"] {
+        for reply in ["PrivateSums", "FeatureReply", "FeatureSums", "Classes", "NoisyCounts"] {
             let encodes = code.contains(&format!("impl Encode for {reply} "));
             assert!(!encodes, "{} encodes {reply}", path.display());
         }
     }
     // As parts of sums over sites they are made of what was released.
-    for (file, call) in
-        [("sums.rs", "self.read()?.summed("), ("features.rs", "self.read()?.summed(")]
-    {
+    for (file, call) in [
+        ("sums.rs", "self.read()?.summed("),
+        ("features.rs", "self.read()?.summed("),
+        ("counts.rs", "self.read()?.summed("),
+    ] {
         let (_, code) = sources("steffle-attributes")
             .into_iter()
             .find(|(path, _)| path.ends_with(format!("src/{file}")))
@@ -127,6 +129,7 @@ fn one_function_releases_what_is_computed_from_s() {
     for (file, call) in [
         ("sums.rs", "noised(&asked, drawn, sums).write("),
         ("features.rs", "FeatureReply { silos: reply }.write("),
+        ("counts.rs", "NoisyCounts { counts: counts.collect(), deviation }.write("),
         ("classes.rs", "Classes { ids, classes: answers }.write("),
     ] {
         for name in ALGORITHM {
