@@ -11,12 +11,16 @@ use super::{ClassRelease, PriceError};
 use crate::noise::NoiseSource;
 
 /// The message of methods that release every class once.
+///
+/// Each class is said once per unit, as it is or by randomised response.
 #[derive(Debug)]
 pub enum ClassMessage {}
 
 impl Message for ClassMessage {}
 
 /// What the price of a release of classes fixed.
+///
+/// Nothing else may be used when the classes are read.
 #[derive(Debug)]
 pub struct AskedClasses {
     release: ClassRelease,

@@ -41,6 +41,8 @@ const NUMBERS: usize = 1 << 20;
 const RECORDS: usize = 1 << 40;
 
 /// The message of private metrics.
+///
+/// It has the counts of a model's decisions by label and class, with noise.
 #[derive(Debug)]
 pub enum CountMessage {}
 
@@ -54,6 +56,8 @@ impl Released<CountMessage> {
 }
 
 /// Decisions about some records.
+///
+/// A records division sends them to whoever holds the attributes, without `s`.
 #[derive(Debug, Clone, Copy)]
 pub struct Decided<'a> {
     /// Who they are.
@@ -69,6 +73,8 @@ pub struct Decided<'a> {
 }
 
 /// What the price of a reply fixed.
+///
+/// Cells, decisions and noise: all that a release of counts may use beside `s`.
 #[derive(Debug)]
 pub struct AskedCounts {
     classes: usize,
@@ -81,6 +87,8 @@ pub struct AskedCounts {
 }
 
 /// Sums over the real classes, `[cell][class that is sent][decision]`.
+///
+/// They stay in the division until the noise is added.
 pub struct SummedCounts {
     pub(super) counts: Vec<i128>,
     digest: u64,

@@ -27,12 +27,16 @@ use super::{
 use crate::noise::NoiseSource;
 
 /// Holds the sensitive classes and answers with released messages.
+///
+/// It is the one part of an organisation that may read the sensitive column.
 pub struct AttributesDivision {
     store: Store,
     terms: Terms,
 }
 
 /// What a price is about, beside the question.
+///
+/// Records, charge and shape of the noise, all known before `s` is read.
 pub struct About<'a> {
     /// The model's layers.
     pub blocks: &'a [Block],

@@ -67,6 +67,8 @@ pub trait Work: Sized {
 }
 
 /// The sums are not over the integers that were priced.
+///
+/// Nothing is sent then, and what was paid stays paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unpriced;
 

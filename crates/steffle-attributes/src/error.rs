@@ -6,6 +6,8 @@ use steffle_wire::{QuestionError, Refused};
 use super::PriceError;
 
 /// Why an attributes division refuses.
+///
+/// The reason never depends on anybody's class.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum AttributesDivisionError {

@@ -42,6 +42,8 @@ use crate::Capped;
 use crate::noise::NoiseSource;
 
 /// The message of a one-shot run.
+///
+/// After it the server trains for any lambda without asking about `s` again.
 #[derive(Debug)]
 pub enum FeatureMessage {}
 
@@ -55,6 +57,8 @@ impl Released<FeatureMessage> {
 }
 
 /// What one records silo asks about.
+///
+/// Its capped features, and whose records they are.
 pub type Asking<'a> = (&'a Capped<'a>, Who<'a>);
 
 /// What the price of a one-shot reply fixed; one entry per records silo.
@@ -82,6 +86,8 @@ pub struct SummedFeatures {
 }
 
 /// A silo's number and what it asks about.
+///
+/// Several silos may ask one holder at once.
 pub struct FeatureChunk<'a> {
     pub(super) silo: usize,
     pub(super) asking: Asking<'a>,

@@ -66,6 +66,8 @@ const UNIT: u32 = 1 << 20;
 const SAFETY: f64 = 1e-9;
 
 /// Integer noise of one message.
+///
+/// Its scale and what one step of it is worth follow from the price.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IntegerNoise {
     /// What one unit of the integers that are sent is worth.

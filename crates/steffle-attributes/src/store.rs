@@ -56,6 +56,8 @@ pub enum AttributesError {
 }
 
 /// Sensitive classes by record id.
+///
+/// They are sealed: only the door of the division reads them.
 pub struct Attributes {
     ids: Vec<u64>,
     classes: Sensitive<Vec<u16>>,

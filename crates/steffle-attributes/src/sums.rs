@@ -19,12 +19,16 @@ use super::{Combinations, MISSING_CLASS};
 use crate::noise::NoiseSource;
 
 /// The message of a round.
+///
+/// It has class sums of scores and of gradients, both with noise.
 #[derive(Debug)]
 pub enum Sums {}
 
 impl Message for Sums {}
 
 /// What the price of a round fixed.
+///
+/// Form, noise and shape of the sums, fixed before `s` is read.
 #[derive(Debug)]
 pub struct AskedSums {
     pub(super) form: AskedForm,
@@ -80,6 +84,8 @@ impl Shape {
 }
 
 /// What was drawn for a round.
+///
+/// Noise and coins, drawn before anybody's class is looked at.
 pub struct DrawnSums {
     pub(super) noise: Drawn,
     /// Which records count, by position or by place; `None` for all.
@@ -89,6 +95,8 @@ pub struct DrawnSums {
 }
 
 /// Sums over the real classes.
+///
+/// They have no accessor and leave the division with their noise only.
 pub struct SummedSums {
     /// `k` times the centred class sums: `sum_i (k [s_i = r] - 1) phi_i`, a missing class 0. With
     /// two classes only the second row is summed.
@@ -99,6 +107,8 @@ pub struct SummedSums {
 }
 
 /// A chunk, what is pending for its records division, and room.
+///
+/// Chunks are small, so that what one division made is in the cache when the other reads it.
 pub struct SumsChunk<'a> {
     /// What the records would contribute under each class.
     pub candidates: &'a Candidates<'a>,

@@ -42,6 +42,8 @@ pub struct Finding {
 }
 
 /// The errors of the test at one threshold.
+///
+/// Errors at many of them make the trade-off curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Threshold {
     /// The log-likelihood ratio above which world one is said.

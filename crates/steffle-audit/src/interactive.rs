@@ -18,6 +18,8 @@ use crate::tap::{Heard, Tapped};
 use crate::{AuditError, Expected, Mechanism, Message, Noise, Promise, Seen, What, World};
 
 /// Who asks.
+///
+/// A static one asks the worst question in every round, an honest one trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {
     /// Theta and C that do not depend on what is answered, and that make one record the worst one

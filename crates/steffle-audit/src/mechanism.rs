@@ -7,6 +7,8 @@ use steffle_privacy::{Delta, Epsilon, Mu};
 use crate::AuditError;
 
 /// Which class the one record has that the worlds differ in.
+///
+/// The two worlds are equal in everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum World {
     /// The first class.
@@ -29,6 +31,8 @@ impl World {
 }
 
 /// Where a run's noise comes from.
+///
+/// Calibration and judged runs use streams that never meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
     /// The operating system, as in a private run.
@@ -38,6 +42,8 @@ pub enum Noise {
 }
 
 /// What a mechanism claims.
+///
+/// What is measured is compared with it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Promise {
     /// Gaussian messages of `mu` in all, which is (epsilon, delta).
@@ -57,6 +63,8 @@ pub enum Promise {
 }
 
 /// What a message is about.
+///
+/// The test weighs messages of different kinds by what it measured of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// The theta sums of a round.
@@ -83,6 +91,8 @@ pub struct Message {
 }
 
 /// What an attacker has seen of one run.
+///
+/// It is read from encoded replies, as a server or a holder of letters would.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     /// Messages of numbers.
@@ -92,6 +102,8 @@ pub enum Seen {
 }
 
 /// Something that answers about people, and can be played.
+///
+/// The real ones run the nodes that train; tests play spoiled ones.
 pub trait Mechanism: Sync {
     /// What it claims.
     fn promise(&self) -> Promise;

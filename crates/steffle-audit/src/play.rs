@@ -11,6 +11,8 @@ use crate::bound::thresholds;
 use crate::{AuditError, Finding, Mechanism, Noise, Seen, World};
 
 /// How an audit is made.
+///
+/// More runs give tighter bounds, a higher confidence looser ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Runs in each of the two worlds that are judged; a quarter as many, at most 10,000, are made

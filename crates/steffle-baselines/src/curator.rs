@@ -21,6 +21,8 @@ pub struct Curator<'a> {
 }
 
 /// Why nobody can be the curator.
+///
+/// A curator has all records in one place.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CuratorError {

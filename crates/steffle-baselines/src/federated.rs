@@ -18,6 +18,8 @@ pub struct Federated {
 }
 
 /// One round, as the server saw it.
+///
+/// The server of these methods sees what each silo sends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FederatedRound {
     /// The round; the first is 1.

@@ -28,6 +28,8 @@ use steffle_server::server::{InverseHessian, Minimum, Tolerance, minimise_from};
 use super::Curator;
 
 /// The best classifier of a run.
+///
+/// It is one model of the sequence, not a mixture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reduced {
     /// The parameters.

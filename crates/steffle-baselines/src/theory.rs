@@ -42,6 +42,8 @@ const LIPSCHITZ: f64 = 0.5;
 const DIAMETER: f64 = 4.0;
 
 /// One setting of the theorem.
+///
+/// Rounds, records and noise are what the theorem relates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Instance {
     /// epsilon.
@@ -55,6 +57,8 @@ pub struct Instance {
 }
 
 /// Why an instance could not be run.
+///
+/// The theorem asks for more than any table has.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TheoryError {
@@ -85,6 +89,8 @@ pub enum TheoryError {
 }
 
 /// A slope in logarithms with its interval.
+///
+/// Theory says what it should be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
     /// Least squares on the logarithms of the means.
@@ -148,7 +154,7 @@ impl Instance {
             // that is stable for rows of length 1.
             rates: Rates { theta: 0.5, dual: 0.5, decay: 1.0 },
             output: Output::Random,
-            ..Settings::default()
+            ..Settings::of(Mode::None)
         };
         let plan = settings.check(federation.sizes())?;
         let start = vec![0.0; layout.weights()];

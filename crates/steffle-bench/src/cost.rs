@@ -97,7 +97,7 @@ fn once(
                 batch: None,
                 server: StepRule::Improved,
                 output: Output::Last,
-                ..Settings::default()
+                ..Settings::of(Mode::None)
             };
             let plan = settings.check(federation.sizes())?;
             let start = Start::from(&public);

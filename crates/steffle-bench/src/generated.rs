@@ -142,7 +142,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
         length: Length::Rounds(25),
         batch: None,
         server: StepRule::Improved,
-        ..Settings::default()
+        ..Settings::of(Mode::None)
     };
     let plan = settings.check(federation.sizes())?;
     let clock = Clock::start();

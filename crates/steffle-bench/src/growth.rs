@@ -87,7 +87,7 @@ pub(crate) fn run_point(point: &Point) -> Outcome {
         mode: Mode::None,
         batch: None,
         length: Length::Rounds(ROUNDS),
-        ..Settings::default()
+        ..Settings::of(Mode::None)
     };
     let plan = settings.check(federation.sizes())?;
     let clock = Clock::start();

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         clip: 1.0,
         diameter: 4.0,
     });
-    let plan = Settings { mode, ..Settings::default() }.check(federation.sizes())?;
+    let plan = Settings::of(mode).check(federation.sizes())?;
     println!(
         "Adult, 3 silos, batch 256, {} rounds, 2 x 2 W, theorem noise, one thread",
         plan.rounds()

@@ -34,6 +34,8 @@ pub struct Description {
 }
 
 /// One column.
+///
+/// What `describe` says about it: kind, missing cells, levels, range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ColumnDescription {
     /// Its name.
@@ -54,6 +56,8 @@ pub struct ColumnDescription {
 }
 
 /// A data set as training would see it.
+///
+/// Labels, groups and features that a recipe makes of the columns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Meaning {
     /// Rows that training can use.
@@ -83,6 +87,8 @@ pub struct Meaning {
 }
 
 /// A label.
+///
+/// How many rows have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Share {
     /// Its name.
@@ -94,6 +100,8 @@ pub struct Share {
 }
 
 /// A sensitive class.
+///
+/// How many rows are in it, for the eyes of whoever keeps the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     /// Its name.

@@ -23,6 +23,8 @@ pub enum Status {
 }
 
 /// Why there is no study or model.
+///
+/// It has a stable code, a status and, where that is known, what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 

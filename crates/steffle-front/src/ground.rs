@@ -28,6 +28,8 @@ pub(crate) const RULE: FitRule = FitRule::FewTrips;
 pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
 
 /// A federation that is ready to train.
+///
+/// Nodes have joined and the unconstrained model is known.
 pub struct Ground<'a> {
     pub(crate) federation: Federation<Witnessed<Nodes>>,
     pub(crate) objective: OutputScores,

@@ -24,6 +24,8 @@ pub struct Leaves {
 }
 
 /// How large a study and a model are.
+///
+/// What leaves a silo in the clear is counted from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Cells of the notion.

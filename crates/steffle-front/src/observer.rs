@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use crate::Error;
 
 /// What training is busy with.
+///
+/// Observers are told when one begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use steffle_privacy::ledger::{Statement, StatementKind};
 
 /// What a run says about its privacy.
+///
+/// For people in words, for programs in numbers; it also says when nothing is promised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Privacy {
     /// `none`, `simulation` or `private`.

@@ -12,6 +12,8 @@ use steffle_process::{Patience, Processes, frame, serve};
 use crate::Error;
 
 /// One party of a job, as `steffle node` is it.
+///
+/// It opens its own files and answers frames until nobody asks any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
     /// The job.

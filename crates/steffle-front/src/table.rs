@@ -71,6 +71,8 @@ impl Table {
 }
 
 /// A table whose columns have a meaning.
+///
+/// The next step is to split its rows.
 #[derive(Clone)]
 pub struct Data {
     pub(crate) rows: Arc<Dataset>,
@@ -119,6 +121,8 @@ impl Data {
 }
 
 /// Rows that are split.
+///
+/// The next step is to cut the training rows into silos.
 #[derive(Clone)]
 pub struct Parted {
     pub(crate) data: Data,

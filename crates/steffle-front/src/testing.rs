@@ -27,6 +27,8 @@ use crate::study::{Holdings, Origin, Study};
 pub const METRICS_METHOD: &str = "metrics";
 
 /// Held-out rows in silos, or with holders of attributes elsewhere.
+///
+/// Private metrics are counted there, by the same nodes as in training.
 pub struct Testing {
     schema: Schema,
     rows: Source,
@@ -47,6 +49,8 @@ enum Source {
 }
 
 /// What metrics may cost, and who pays.
+///
+/// Without a ledger it is a simulation, and says so.
 pub struct Purchase {
     /// At most.
     pub epsilon: f64,
@@ -63,6 +67,8 @@ pub struct Purchase {
 }
 
 /// What was bought.
+///
+/// Rates and gaps with their intervals, and the statement of what they cost.
 #[derive(Debug)]
 pub struct Bought {
     /// What the counts of every model tell.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 /// Mean excess error and mean violation over seeds, in percentage points.
+///
+/// A sweep draws one per lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Error above that of the unconstrained model.
@@ -19,6 +21,8 @@ pub struct Curve {
 }
 
 /// What a curve reaches at one excess error.
+///
+/// Methods are compared at equal error by it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Reached {
     /// At which excess error.

@@ -8,6 +8,8 @@ use steffle_privacy::ledger::Statement;
 use crate::methods::OneShotReport;
 
 /// What a method found, beside the unconstrained model.
+///
+/// A model is made of it and of the plan.
 pub struct Trained {
     pub(crate) theta: Vec<f64>,
     pub(crate) baseline: Vec<f64>,
@@ -31,6 +33,8 @@ pub struct Trained {
 }
 
 /// What training took, in seconds.
+///
+/// On the wall and of all processors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Took {
     /// Of the method alone.

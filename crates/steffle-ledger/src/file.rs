@@ -14,9 +14,13 @@ use crate::shelf::{Clock, Shelf, reopen};
 use crate::storage::Disk;
 
 /// The ledger of a store whose book is a file.
+///
+/// What it has promised and spent survives a crash.
 pub type FileLedger = Bookkeeper<FileShelf>;
 
 /// The shelf of a file.
+///
+/// It syncs before anybody is told that something was written.
 pub type FileShelf = Shelf<Disk>;
 
 /// Makes a book, and its second head if the charter names one. Refuses to replace anything, and a

@@ -14,6 +14,8 @@ use crate::read::Reading;
 use crate::shelf::readable;
 
 /// A book that was read, and that keeps to its rules.
+///
+/// Looking changes nothing and needs no lock.
 #[derive(Debug)]
 pub struct Look {
     /// Whose it is.

@@ -13,6 +13,8 @@ pub(crate) const DIGITS: usize = 64;
 pub(crate) const NOTHING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// One line of the file, as JSON.
+///
+/// Every line carries the hash of the one before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {

@@ -18,6 +18,8 @@ use crate::charter::{Charter, FORMAT};
 use crate::page::{DIGITS, NOTHING, Page, Says, own_hash};
 
 /// What stands in a file.
+///
+/// A torn end is told apart from damage.
 #[derive(Debug)]
 pub struct Reading {
     /// All whole lines.
@@ -29,6 +31,8 @@ pub struct Reading {
 }
 
 /// A line that is whole.
+///
+/// Its hash was checked.
 #[derive(Debug)]
 pub struct Whole {
     /// What it says.

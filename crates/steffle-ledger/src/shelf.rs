@@ -12,9 +12,13 @@ use crate::read::{Reading, Whole, read};
 use crate::storage::Storage;
 
 /// Says when a line was written.
+///
+/// Tests have their own.
 pub type Clock = fn() -> u64;
 
 /// Where the lines of a book are kept.
+///
+/// Tests put one in its place that loses what was not synced.
 pub struct Shelf<S> {
     book: S,
     head: Option<S>,

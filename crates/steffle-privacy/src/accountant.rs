@@ -23,6 +23,8 @@ pub enum Accountant {
 }
 
 /// What an accountant says, and how far it may be trusted.
+///
+/// An upper bound says so.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Reading {
     /// Whose number this is.

@@ -26,6 +26,8 @@ const SMALLEST: f64 = 1e-4;
 const LARGEST: f64 = 1e12;
 
 /// Enough noise, and what the accountant says about it.
+///
+/// Fed back to the accountant, it never overspends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     /// z: sigma over the full replacement distance, rounded up.

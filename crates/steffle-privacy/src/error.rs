@@ -129,4 +129,6 @@ impl PrivacyError {
 }
 
 /// Short for results of this crate.
+///
+/// Its error says what was given and what is allowed.
 pub type Result<T> = std::result::Result<T, PrivacyError>;

@@ -50,6 +50,8 @@ pub enum Neighbours {
 }
 
 /// `batch` distinct records out of `records`.
+///
+/// Drawn without replacement, all batches alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedBatch", into = "UncheckedBatch")]
 pub struct FixedBatch {

@@ -25,6 +25,8 @@ use crate::quantity::{Delta, Epsilon, Mu};
 use crate::rounding::sum_up;
 
 /// What one run promises, and how its promise is kept.
+///
+/// Stores read it before they accept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Promise {
     /// At most.

@@ -3,6 +3,8 @@
 use crate::study::Table;
 
 /// What a page says about one audit.
+///
+/// The curve that was found is drawn beside the one that was promised.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AuditPage {
     /// Heading.

@@ -1,9 +1,13 @@
 //! What cannot be drawn.
 
 /// A result of this crate.
+///
+/// Its error says which picture, and why.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why there is no picture.
+///
+/// Numbers that are none cannot be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -30,6 +30,8 @@ pub struct RunPage {
 }
 
 /// A share with its interval, beside that of the unconstrained model.
+///
+/// A bar shows both.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measure {
     /// What it is, or whose.

@@ -70,6 +70,8 @@ pub struct Panel {
 }
 
 /// What the axes of a panel mean.
+///
+/// It decides what is drawn, and how the axes are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Kind {
@@ -107,6 +109,8 @@ pub struct Curve {
 }
 
 /// The look of a method's curves.
+///
+/// A method has the same in all figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// `blue`, `vermillion`, `green`, `purple`, `black`, `orange`, `sky` or `grey`.
@@ -116,6 +120,8 @@ pub struct Mark {
 }
 
 /// What a curve promises, to whom.
+///
+/// It stands beside the curve's name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Privacy {
     /// By our accountants; none for a method that is not private. The largest, where it differs
@@ -159,6 +165,8 @@ pub struct Point {
 }
 
 /// The slope of a curve beside the slope of a theorem.
+///
+/// Both are drawn, so that a reader sees the difference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// Least squares in the axes of the panel: on two logarithmic axes, an exponent.
@@ -172,6 +180,8 @@ pub struct Fit {
 }
 
 /// A point that others printed.
+///
+/// It is drawn with a mark of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// What stands next to the point.
@@ -187,6 +197,8 @@ pub struct Published {
 }
 
 /// One row of a table of violation at equal error.
+///
+/// Every method is given the same error, and its gap is read off.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EqualError {
     /// The method as typed.
@@ -200,6 +212,8 @@ pub struct EqualError {
 }
 
 /// What a method reaches at one excess error.
+///
+/// Beyond the end of a curve there is nothing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reached {
     /// Test error above that of the unconstrained model, in percentage points.
@@ -211,6 +225,8 @@ pub struct Reached {
 }
 
 /// A table of text.
+///
+/// The page shows it, and it is read without a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Table {
     /// What it shows, in a line.

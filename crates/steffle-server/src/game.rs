@@ -13,6 +13,8 @@ use steffle_wire::{CellQuestion, Form};
 use crate::server::{Aggregate, Problem};
 
 /// The server's side.
+///
+/// It asks for the sums that the chi-square penalty and its dual need.
 #[derive(Debug, Clone)]
 pub struct ChiSquareGame {
     lambda: f64,

@@ -27,6 +27,8 @@ pub struct CountReply {
 }
 
 /// Exact counts, `[cell][decision]`.
+///
+/// They are made of labels and decisions alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublicCounts {
     /// Records of every cell by decision.
@@ -46,6 +48,8 @@ pub struct NoisyCounts {
 }
 
 /// What all stores released, added up.
+///
+/// The noise of all stores adds up, and its variance is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoisyTotals {
     /// As [`NoisyCounts::counts`].

@@ -18,10 +18,14 @@ const MAGIC: [u8; 4] = *b"STFL";
 pub struct RunId(pub [u8; 16]);
 
 /// SHA-256 of the schema that the run was agreed on.
+///
+/// A message under another schema is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaHash(pub [u8; 32]);
 
 /// A party of a run, in the order of its roster.
+///
+/// The server is number 0, sites begin at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeId(pub u32);
 

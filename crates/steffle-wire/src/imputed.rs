@@ -11,6 +11,8 @@ use super::request::Ask;
 use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// What the server asks of records whose classes are imputed.
+///
+/// The classes were released before, so that nothing is paid for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImputedQuestion {
     /// The model parameters.

@@ -38,6 +38,8 @@ impl CellQuestion {
 }
 
 /// How the s-dependent part of the theta message is formed.
+///
+/// Centred sums are priced exactly; clipped ones are the paper's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
     /// Per cell, `sum_i J_i' (C_s - mean_r C_r)`; the rest is public and exact.
@@ -103,6 +105,8 @@ pub struct Question {
 }
 
 /// Why a silo refuses a question.
+///
+/// It is said before anything is computed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuestionError {

@@ -50,6 +50,8 @@ pub enum Pool {
 }
 
 /// Gives the records of a silo what was released about them.
+///
+/// From then on a silo trains on memberships.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TakeIn {
     /// Classes, which came by letter.

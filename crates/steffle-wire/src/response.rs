@@ -6,6 +6,8 @@ use steffle_privacy::Epsilon;
 use super::codec::{Encode, Writer};
 
 /// How an attributes division releases the class of every record.
+///
+/// Randomised answers protect each person by themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ClassRelease {
     /// As it is: no noise, no claim.
@@ -54,6 +56,8 @@ pub struct RandomisedResponse {
 }
 
 /// Why there is no randomised response for these settings.
+///
+/// The message says what is allowed.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum RandomisedResponseError {

@@ -9,6 +9,8 @@ use super::sums::{PrivateSums, PrivateTotals, PublicSums};
 use super::terms::NoiseScale;
 
 /// Asks for loss and gradient at theta, over all records.
+///
+/// The unconstrained model is found by it where a model has several layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loss {
     /// The model parameters.

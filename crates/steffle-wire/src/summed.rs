@@ -13,6 +13,8 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 const STEPS: f64 = (1_u64 << 60) as f64;
 
 /// A sum that sites have parts of.
+///
+/// Only what all parts add up to is ever read.
 pub trait Sum {
     /// What the parts of all sites, added up, are.
     type Total;
@@ -49,6 +51,8 @@ pub struct Summed<T> {
 }
 
 /// A number that cannot be added up.
+///
+/// The run ends with it, because a number that wraps would be a wrong one.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
     "a sum of {value} over the records of one site is not finite, or too large to be added up over \
@@ -62,6 +66,8 @@ pub struct Beyond {
 }
 
 /// Numbers of a part, being written.
+///
+/// Each is checked against what all sites together may add.
 pub struct Numbers {
     lengths: Vec<u32>,
     integers: Vec<i128>,
@@ -71,6 +77,8 @@ pub struct Numbers {
 }
 
 /// Totals, being read.
+///
+/// In the order in which the parts were written.
 pub struct Totals<'a> {
     lengths: &'a [u32],
     numbers: &'a [i128],

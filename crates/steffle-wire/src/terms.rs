@@ -3,6 +3,8 @@
 use steffle_privacy::{NoiseMultiplier, Poisson};
 
 /// The terms of a run at one attributes division.
+///
+/// They are fixed when a run is opened, and the ledger refuses what they do not cover.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Terms {
     /// No noise, no claim.
@@ -37,6 +39,8 @@ pub struct Share {
 }
 
 /// The noise of one reply, as standard deviations.
+///
+/// The paper's mode names it; claims that hold never do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseScale {
     /// Of every coordinate of the theta messages.

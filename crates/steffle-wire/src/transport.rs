@@ -34,6 +34,8 @@ pub struct Lost {
 }
 
 /// Carries requests to nodes and replies back, and letters between nodes.
+///
+/// It knows nothing of what they mean.
 pub trait Transport: Send {
     /// How many nodes there are; they are numbered from 1.
     fn nodes(&self) -> usize;
@@ -54,6 +56,8 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 }
 
 /// Hears what a transport carries between the server and nodes.
+///
+/// A recorder is one; the run does not notice it.
 pub trait Witness: Send {
     /// A request on its way to a node.
     fn request(&mut self, to: NodeId, bytes: &[u8]);

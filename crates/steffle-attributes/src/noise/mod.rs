@@ -101,6 +101,8 @@ impl NoiseSource for SecureNoise {
 }
 
 /// The noise of one node in one round, of either kind.
+///
+/// A seed makes it repeatable and hence a simulation; the operating system makes it secret.
 #[derive(Debug)]
 pub enum NodeNoise {
     /// Seeded.

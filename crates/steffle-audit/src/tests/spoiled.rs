@@ -202,7 +202,7 @@ impl Mechanism for Minibatches {
             mode: Mode::Paper(paper),
             length: Length::Rounds(Self::ROUNDS),
             batch: Some(Self::BATCH),
-            ..Run::default()
+            ..Run::of(Mode::None)
         };
         let plan = settings.check(&[Self::RECORDS])?;
         let mut federation = self.population.silo(world, noise)?;

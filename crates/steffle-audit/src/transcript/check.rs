@@ -12,6 +12,8 @@ use super::shape::{Says, read};
 use super::{Frame, Kept, Sent};
 
 /// What was found.
+///
+/// Without a mismatch the transcript fits its plan and its books.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// Whether anything is not as it should be.
@@ -37,6 +39,8 @@ pub struct Verdict {
 }
 
 /// Something that is not as it should be.
+///
+/// It names the message and what was expected of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The frame, from 1; none where it is about the run as a whole.

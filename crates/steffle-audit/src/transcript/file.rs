@@ -20,6 +20,8 @@ const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 
 /// Why a file is no transcript.
+///
+/// A damaged file is no evidence of anything.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TranscriptError {
@@ -48,6 +50,8 @@ pub enum TranscriptError {
 }
 
 /// Writes down what it hears.
+///
+/// Its file can be checked later, by whoever has the plan and the books.
 pub struct Recorder<W>(Arc<Mutex<Recording<W>>>);
 
 struct Recording<W> {

@@ -19,6 +19,8 @@ use steffle_privacy::ledger::Book;
 use steffle_wire::NodeId;
 
 /// Which way a message went.
+///
+/// Requests go to nodes; replies and letters come from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// From the server.
@@ -28,6 +30,8 @@ pub enum Sent {
 }
 
 /// A message as it was recorded.
+///
+/// With its direction, its node and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// Which way it went.

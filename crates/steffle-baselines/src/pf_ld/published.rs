@@ -17,6 +17,8 @@ use super::{Adam, LARGEST, sign};
 use crate::Curator;
 
 /// Settings of a published run.
+///
+/// They are those of the paper that the method is from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Published {
     /// Epochs after the warm-up, K.

@@ -41,7 +41,7 @@ fn three_rounds_with_released_signs_by_hand() {
         batch: None,
         server: StepRule::Given,
         rates: Rates { theta: 0.3, dual: 1.0, decay: 1.0 },
-        ..Settings::default()
+        ..Settings::of(Mode::None)
     };
     let mut house = house(&FIVE);
     let plan = settings.check(house.sizes()).unwrap();

@@ -3,6 +3,8 @@
 use crate::error::{list, meant};
 
 /// Files that do not fit together.
+///
+/// Each case names the files, the column and what to do.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilesError {

@@ -52,6 +52,8 @@ pub enum Cut {
 }
 
 /// The format of the files.
+///
+/// The parts of a job are written in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated text.

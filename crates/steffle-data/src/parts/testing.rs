@@ -23,6 +23,8 @@ pub struct TestFiles {
 }
 
 /// Held-out rows, encoded, and their sealed classes.
+///
+/// Private metrics are measured on them, charged to the part of the store that is for testing.
 pub struct Tested {
     /// Per records silo its records.
     pub records: Vec<Records>,

@@ -10,6 +10,8 @@ use crate::schema::combinations;
 use crate::table::{Table, read_parquet_bytes};
 
 /// A data set that has a name.
+///
+/// Its rows may be in the program, and its recipe always is.
 #[derive(Clone, Copy)]
 pub struct Builtin {
     /// Its name on the command line.

@@ -48,6 +48,8 @@ impl Unmatched {
 }
 
 /// Encoded records and what did not fit the schema.
+///
+/// What did not fit is counted, not guessed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoded {
     /// The records.

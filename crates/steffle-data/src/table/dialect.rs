@@ -92,6 +92,8 @@ impl Dialect {
 }
 
 /// What stands between the cells of a line.
+///
+/// It is found from the first lines unless it is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Delimiter(pub(super) u8);
@@ -151,6 +153,8 @@ impl From<Delimiter> for String {
 }
 
 /// How characters are written as bytes.
+///
+/// Files that are no UTF-8 are refused unless this is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Encoding {
     /// UTF-8, with or without a byte order mark.
@@ -175,6 +179,8 @@ impl FromStr for Encoding {
 }
 
 /// What stands before the fraction of a number.
+///
+/// `1.234` can be two numbers, and nobody but the user knows which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decimal {

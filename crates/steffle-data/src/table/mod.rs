@@ -34,6 +34,8 @@ pub(crate) use write::temporary_beside;
 pub use write::{write, write_atomically};
 
 /// A column of a [`Table`].
+///
+/// Text is kept as codes, so that a level costs its letters once.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Numbers; a missing one is NaN, which no file can hold as a value.

@@ -12,6 +12,8 @@ use super::{Column, Table};
 use crate::Error;
 
 /// What a column holds.
+///
+/// It is decided once per file, from all cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Numbers.
@@ -21,6 +23,8 @@ pub enum Kind {
 }
 
 /// Which columns to read, and as what.
+///
+/// What is not asked for is never parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Columns {
     /// Every column. One whose non-missing cells are all numbers is read as numbers, unless it

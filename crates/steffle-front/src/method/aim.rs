@@ -10,6 +10,8 @@ use crate::Error;
 use crate::study::Study;
 
 /// Which model, and how fair in what sense.
+///
+/// All methods take it; what they do beside it is their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aim {
     /// Absent until the data is seen: the simplest model for the number of labels.

@@ -121,6 +121,8 @@ choice! {
 }
 
 /// Records per silo and round.
+///
+/// All of them, or some that are drawn anew every round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchSize {
     /// All of them.

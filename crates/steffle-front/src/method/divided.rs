@@ -20,6 +20,8 @@ use crate::leaves::Leaves;
 use crate::privacy::Privacy;
 
 /// A budget in two parts.
+///
+/// One pays for training, the other for the metrics that are told afterwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Divided {
     /// The metrics' part of mu^2.
@@ -43,7 +45,9 @@ impl Divided {
             return Err(Error::value("metrics-share", given, allowed));
         }
         let refuse = |error: steffle_privacy::PrivacyError| {
-            Error::usage("config::metrics_share", error.to_string())
+            let text =
+                format!("a share of {share} of epsilon {epsilon} cannot be promised: {error}");
+            Error::usage("config::metrics_share", text).with_help("divide it more evenly")
         };
         let at = Delta::try_from(delta).map_err(refuse)?;
         let mu_of = |epsilon: f64| discrete::budget(Epsilon::try_from(epsilon)?, at);
@@ -153,11 +157,17 @@ mod tests {
             let (epsilon, delta) = (epsilon.try_into().unwrap(), delta.try_into().unwrap());
             discrete::budget(epsilon, delta).unwrap().value().powi(2)
         };
+        let mut refused = 0;
         for epsilon in [0.01, 0.1, 1.0, 3.0, 20.0] {
             for delta in [1e-3, 1e-6, 1e-9] {
                 for share in [1e-3, 0.05, 0.2, 0.5, 0.9] {
-                    let Divided { training, metrics, .. } =
-                        Divided::new(epsilon, delta, share).unwrap();
+                    let Ok(Divided { training, metrics, .. }) = Divided::new(epsilon, delta, share)
+                    else {
+                        // A part that is worth less than integer noise takes off.
+                        assert!(epsilon < 0.1 && share < 0.05, "{epsilon} {delta} {share}");
+                        refused += 1;
+                        continue;
+                    };
                     let (whole, parts) =
                         (mu(epsilon, delta), [mu(training, delta), mu(metrics, delta)]);
                     assert!(parts[0] + parts[1] <= whole, "{epsilon} {delta} {share}");
@@ -170,6 +180,7 @@ mod tests {
                 }
             }
         }
+        assert!(refused < 4, "{refused}");
         for share in [0.0, 1.0, -0.1, f64::NAN] {
             assert_eq!(
                 Divided::new(1.0, 1e-6, share).unwrap_err().setting(),

@@ -9,6 +9,8 @@ use crate::Error;
 use crate::methods::METHODS;
 
 /// A method before anything is said about its settings.
+///
+/// Everything that other parts of the program know about a method.
 #[derive(Debug)]
 pub struct Entry {
     /// What users call it.
@@ -44,9 +46,13 @@ pub struct Entry {
 }
 
 /// Why a setting is refused, and what to do.
+///
+/// A method gives one for every setting that means nothing to it.
 pub type Reason = (String, &'static str);
 
 /// What a model is trained for besides accuracy.
+///
+/// It decides which axis a sweep has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Goal {

@@ -11,6 +11,8 @@ use super::BatchSize;
 use crate::Error;
 
 /// The value of a setting.
+///
+/// It is checked when a method is made of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value {

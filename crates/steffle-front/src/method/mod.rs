@@ -103,6 +103,8 @@ pub trait Method: fmt::Debug + Send + Sync {
 }
 
 /// What a method trains with.
+///
+/// The nodes, the unconstrained model, the lambdas and whoever watches.
 pub struct Training<'a> {
     pub(crate) ground: Ground<'a>,
     pub(crate) public: &'a Public,

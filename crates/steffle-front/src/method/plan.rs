@@ -31,6 +31,8 @@ pub struct Plan {
 }
 
 /// How much will be done.
+///
+/// A plan says it before anything is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Announced {
     /// Absent for methods that stop at an optimum.

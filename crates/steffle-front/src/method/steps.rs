@@ -75,7 +75,9 @@ impl Steps {
             batch: given.batch()?,
             server,
             rates: (server != ServerKind::Improved).then_some(sizes),
-            output: given.explained("output")?.unwrap_or(Settings::default().output),
+            output: given
+                .explained("output")?
+                .unwrap_or(Settings::of(steffle::train::Mode::None).output),
             plan: None,
         })
     }
@@ -100,7 +102,7 @@ impl Steps {
 
     /// Step sizes of Algorithm 1 that serve for most data.
     pub(crate) fn usual_sizes(given: &Given) -> Result<StepSizes, Error> {
-        let usual = Settings::default();
+        let usual = Settings::of(steffle::train::Mode::None);
         let lambda = given.number("lambda", 0.0.., "a finite number, 0 or more")?;
         // The ascent moves by lambda times this; above 1 it would oscillate.
         let dual = usual.rates.dual / lambda.unwrap_or(usual.lambda).max(1.0);
@@ -141,7 +143,7 @@ impl Steps {
         mode: steffle::train::Mode,
         sizes: &[usize],
     ) -> Result<(), Error> {
-        let mut rates = Settings::default().rates;
+        let mut rates = Settings::of(steffle::train::Mode::None).rates;
         if let Some(StepSizes { theta, dual }) = self.rates {
             rates = Rates { theta, dual, ..rates };
         }

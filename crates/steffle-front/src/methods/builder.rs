@@ -9,6 +9,8 @@ use crate::observer::Observer;
 use crate::study::Study;
 
 /// What every method can do.
+///
+/// Builders have it, so that all methods are planned and trained the same way.
 pub trait Fit {
     /// Which method it is.
     fn entry(&self) -> &'static Entry;

@@ -29,6 +29,8 @@ use crate::privacy::Privacy;
 use crate::trained::{Took, Trace, Trained};
 
 /// A trained model, ready to predict.
+///
+/// It also knows what its training gave away, and says so.
 pub struct Model {
     schema: Schema,
     kind: ModelKind,

@@ -21,6 +21,8 @@ pub struct Predictions<'a> {
 }
 
 /// What a model says about one row.
+///
+/// Its label, and how probable each label is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicted<'a> {
     /// The record's id, or the number of its row counted from 0.

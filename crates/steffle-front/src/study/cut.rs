@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 /// Who holds what (section 4 of the paper).
+///
+/// It decides who can read what, and how many trips a round takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Centralisation {
     /// One silo with two divisions.

@@ -10,6 +10,8 @@ use crate::Error;
 use crate::processes::Apart;
 
 /// The files of a study, one or two per silo.
+///
+/// They are cut already, as organisations have them.
 #[derive(Debug, Clone)]
 pub struct Files {
     job: Job,

@@ -72,6 +72,8 @@ enum Holders {
 }
 
 /// What is known about the rows.
+///
+/// Nothing in it depends on the sensitive attribute.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// Rows left out for missing values.

@@ -22,6 +22,8 @@ pub enum NotionName {
 }
 
 /// Not a notion's name.
+///
+/// The message lists what is allowed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "unknown notion {0:?}; allowed are demographic-parity, equalized-odds, equal-opportunity, \

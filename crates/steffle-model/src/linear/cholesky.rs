@@ -9,6 +9,8 @@ use super::dots::{dot, dots};
 const BLOCK: usize = 48;
 
 /// The matrix is not positive definite, or not finite.
+///
+/// Columns that say the same are the usual reason.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the matrix is not positive definite: pivot {pivot} of {size} is not above 0")]
 pub struct NotPositive {

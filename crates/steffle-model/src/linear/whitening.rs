@@ -20,6 +20,8 @@ const BITS: i32 = 20;
 const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
 /// Why features cannot be whitened.
+///
+/// Too many features, or numbers too large for exact lengths.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhiteningError {

@@ -6,6 +6,8 @@ use super::confusion::Joint;
 use crate::randomness::{ChaCha8Rng, Purpose, stream};
 
 /// A lower and an upper end.
+///
+/// At 95 % unless something else is said.
 pub type Interval = [f64; 2];
 
 /// How intervals are made: a percentile bootstrap at 95 %.

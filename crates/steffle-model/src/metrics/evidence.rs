@@ -14,6 +14,8 @@ pub struct Names {
 }
 
 /// Why records cannot be judged.
+///
+/// Labels, classes and probabilities have to be of the same records.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetricsError {

@@ -9,6 +9,8 @@ use crate::fairness::Notion;
 use crate::record::MISSING_CLASS;
 
 /// All metrics of one model on one set of records.
+///
+/// Of rows whose groups may be looked at.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Records judged.

@@ -5,6 +5,8 @@ use super::{Block, Classifier};
 use crate::record::Rows;
 
 /// The inputs of one layer for the records of a chunk.
+///
+/// Rows of the table for the first layer, hidden units for the others.
 #[derive(Clone, Copy)]
 pub enum Inputs<'a> {
     /// Encoded rows.

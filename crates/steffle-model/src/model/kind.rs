@@ -28,6 +28,8 @@ pub enum ModelKind {
 }
 
 /// Why a model was refused.
+///
+/// The message says what is allowed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelError {

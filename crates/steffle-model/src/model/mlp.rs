@@ -8,6 +8,8 @@ use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// Hidden layers of given widths on encoded rows.
+///
+/// Each hidden layer is a `tanh`, and the last one a softmax.
 #[derive(Debug, Clone)]
 pub struct Mlp {
     layout: Layout,

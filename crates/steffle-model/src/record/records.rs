@@ -3,6 +3,8 @@
 use super::Rows;
 
 /// Why records were refused.
+///
+/// Ids, rows and labels have to be of one length.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordsError {

@@ -55,6 +55,8 @@ impl Layout {
 }
 
 /// Why rows were refused.
+///
+/// Every number has to be finite and every code within its column.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RowsError {

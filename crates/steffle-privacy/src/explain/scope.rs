@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 /// What a promise covers, against whom, and what it leaves open.
+///
+/// It is said beside every epsilon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Scope {

@@ -18,6 +18,8 @@ pub struct TradeOff {
 }
 
 /// One point of both curves.
+///
+/// False alarms against missed detections.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Probability of saying "changed" about the unchanged store.

@@ -10,6 +10,8 @@ use super::{Ledger, Stored};
 use crate::quantity::Mu;
 
 /// Where the lines and replies of a book are kept.
+///
+/// Memory for simulations, a file for real stores.
 pub trait Backing: Send + Sync {
     /// Whether other runs may come after this process, about other records: rolls are then written
     /// down. Otherwise every run is about everybody.

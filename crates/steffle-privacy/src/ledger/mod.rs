@@ -122,6 +122,8 @@ pub trait Ledger: Send + Sync {
 }
 
 /// A reply that was kept.
+///
+/// The same request gets it again, at no cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     /// Its bytes.

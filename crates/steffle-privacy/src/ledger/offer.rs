@@ -113,6 +113,8 @@ pub enum Share {
 }
 
 /// An offer whose promise an accountant has read.
+///
+/// Only such an offer can be accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Offer", into = "Offer")]
 pub struct CheckedOffer {

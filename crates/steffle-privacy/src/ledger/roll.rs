@@ -23,6 +23,8 @@ use super::offer::Share;
 use super::refusal::Refusal;
 
 /// The records that a run is about, each with its unit.
+///
+/// Budgets are kept by record id, for life.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Roll {

@@ -22,6 +22,8 @@ pub enum StatementKind {
 }
 
 /// What a run says about the privacy of one store.
+///
+/// It follows from receipts, not from what was planned.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {

@@ -14,6 +14,8 @@ use crate::quantity::{Mu, NoiseMultiplier, Rounds, SampleRate};
 use crate::rounding;
 
 /// What Theorem 3.2 claims, and what its noise gives.
+///
+/// The two differ, and the difference is said.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Analysis {
     /// What was analysed.
@@ -35,6 +37,8 @@ pub struct Analysis {
 }
 
 /// A condition, with the numbers it compares.
+///
+/// The theorem assumes it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Condition {
     /// In words.
@@ -77,6 +81,8 @@ pub struct Needed {
 }
 
 /// What full batches need.
+///
+/// No secret batch lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FullBatchNoise {
     /// T.

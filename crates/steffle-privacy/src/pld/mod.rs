@@ -43,6 +43,8 @@ use crate::quantity::Delta;
 use crate::{gdp, rdp};
 
 /// How much work to spend.
+///
+/// Less work gives a looser bound, never a wrong one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Precision {
     /// The error to aim for, relative to epsilon.
@@ -52,6 +54,8 @@ pub struct Precision {
 }
 
 /// An epsilon between `exact` and `exact + error`.
+///
+/// Whoever has to be safe takes the upper end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounded {
     /// The upper bound.

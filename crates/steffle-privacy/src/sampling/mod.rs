@@ -31,6 +31,8 @@ use crate::event::{self, Event, FixedBatch, Neighbours, Sampling};
 use crate::quantity::{NoiseMultiplier, Rounds, SampleRate};
 
 /// A way to draw batches that knows how it is accounted.
+///
+/// What is drawn and what is accounted for cannot differ.
 pub trait Sampler: Copy + Into<Sampling> {
     /// Draws a batch out of `records` records. `coin` gives 64 independent fair bits per call and
     /// must be secret wherever the event claims amplification.

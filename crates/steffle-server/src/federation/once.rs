@@ -12,6 +12,8 @@ use super::{Federation, FederationError};
 use crate::train::OneShotTerms;
 
 /// What silos share for a one-shot release beside their noisy sums.
+///
+/// Sharing helps small silos, and shows more of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
     /// Nothing: every silo has its own Gram matrix, cap and decode.

@@ -32,6 +32,8 @@ enum Layer {
 }
 
 /// A step and the change of the gradient along it.
+///
+/// Some of them stand for the inverse of the Hessian.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurvaturePair {
     step: Vec<f64>,

@@ -10,6 +10,8 @@ use steffle_wire::Metric;
 use super::curvature::{CurvaturePair, InverseHessian, dot};
 
 /// When to stop.
+///
+/// Evaluations are trips, so both are limited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// Largest number of evaluations.
@@ -19,6 +21,8 @@ pub struct Tolerance {
 }
 
 /// Where the minimisation ended.
+///
+/// It also knows how far from the optimum that may be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
     /// The parameters.

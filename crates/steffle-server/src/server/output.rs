@@ -22,6 +22,8 @@ pub enum Output {
 }
 
 /// Not an output's name.
+///
+/// The message lists what is allowed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown output {0:?}; allowed are last, average and random")]
 pub struct OutputError(String);
@@ -50,6 +52,8 @@ impl fmt::Display for Output {
 }
 
 /// Builds the returned parameters while the iterates pass by.
+///
+/// The last one, their average, or one at random as in the theorem.
 #[derive(Debug)]
 pub struct Returned {
     output: Output,

@@ -9,9 +9,13 @@ use crate::game::RIDGE;
 use crate::server::{Minimum, Tolerance, fit, minimise};
 
 /// The unconstrained model and how well it was solved.
+///
+/// Every fair model is compared with it.
 pub type ErmOutcome = Minimum;
 
 /// What silos send so that models are found.
+///
+/// More than gradients saves most of the trips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FitRule {
     /// Beside gradients their own optima, diagonals of their Hessians and products with the inverses

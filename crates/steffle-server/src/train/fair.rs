@@ -23,6 +23,8 @@ const ON_THE_WAY: Stop = Stop { decrease: 1e-4, trips: 4 };
 const AT_THE_END: Stop = Stop { decrease: 1e-6, trips: 34 };
 
 /// A fair model for one lambda.
+///
+/// With what its fairness costs in the objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fair {
     /// The parameters.

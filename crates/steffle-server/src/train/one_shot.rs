@@ -10,6 +10,8 @@ use super::{Fair, FairPath, TrainError};
 use crate::federation::{GapEstimate, OneShot};
 
 /// The fair model for a target gap.
+///
+/// The gap is estimated from the release, which costs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Targeted {
     /// The model.

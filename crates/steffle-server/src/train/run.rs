@@ -14,6 +14,8 @@ use crate::game::{ChiSquareGame, Improved, OutputScores, class_weights};
 use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
 
 /// One round, as the server saw it.
+///
+/// Nothing in it involves `s` that was not released.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundTrace {
     /// The round; the first is 1.
@@ -25,6 +27,8 @@ pub struct RoundTrace {
 }
 
 /// The noise that Theorem 3.2 prescribed.
+///
+/// It is reported, because what it promises does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Theorem {
     /// The smallest class share, rho.
@@ -38,6 +42,8 @@ pub struct Theorem {
 }
 
 /// What training returns.
+///
+/// The model, and what its training released.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The returned parameters.
@@ -60,6 +66,8 @@ pub struct Outcome {
 }
 
 /// Why training stopped.
+///
+/// Stores keep what was paid until then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrainError {
@@ -84,6 +92,8 @@ pub enum TrainError {
 }
 
 /// Where a run starts.
+///
+/// The improved server starts at the unconstrained model and knows its curvature.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// The parameters.

@@ -5,6 +5,8 @@ use steffle_wire::Batch;
 use super::{Length, Mode, Paper, Settings, StepRule};
 
 /// Why settings were refused.
+///
+/// Settings are refused before any node is asked.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum ScheduleError {
@@ -38,6 +40,8 @@ pub enum ScheduleError {
 }
 
 /// A run that can start.
+///
+/// Only checked settings become one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     settings: Settings,

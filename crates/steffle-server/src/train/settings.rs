@@ -6,6 +6,8 @@ use steffle_wire::RowCap;
 use crate::server::{Output, Rates};
 
 /// Settings of a run, unchecked; [`Settings::check`] makes a [`Schedule`](super::Schedule) of them.
+///
+/// There is no default: whoever trains says under which mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// lambda, the weight of fairness.
@@ -24,11 +26,12 @@ pub struct Settings {
     pub output: Output,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+impl Settings {
+    /// The usual steps under a mode, which nobody chooses for anybody.
+    pub fn of(mode: Mode) -> Self {
         Self {
             lambda: 1.0,
-            mode: Mode::None,
+            mode,
             length: Length::Epochs(40),
             batch: Some(256),
             server: StepRule::Plain,
@@ -39,6 +42,8 @@ impl Default for Settings {
 }
 
 /// How long to train.
+///
+/// Rounds, or passes over the largest silo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// Passes over the largest silo.
@@ -60,6 +65,8 @@ pub enum StepRule {
 }
 
 /// What noise and what claim.
+///
+/// Each says what an observer of all messages can learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Mode {
     /// No noise, no claim.
@@ -86,6 +93,8 @@ pub struct Paper {
 }
 
 /// The mode whose claim holds, on all records or public blocks.
+///
+/// Every question is priced by the records it is about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exact {
     /// epsilon of the whole run.

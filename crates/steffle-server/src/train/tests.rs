@@ -126,7 +126,7 @@ fn settings(mode: Mode) -> Settings {
         length: Length::Rounds(30),
         batch: None,
         rates: Rates { theta: 0.5, dual: 0.5, decay: 0.8 },
-        ..Settings::default()
+        ..Settings::of(Mode::None)
     }
 }
 

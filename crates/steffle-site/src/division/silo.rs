@@ -12,6 +12,8 @@ use super::records::{MergeOther, RecordsDivision, RecordsDivisionError};
 use crate::one_shot::OneShotError;
 
 /// Why a silo refuses.
+///
+/// It says which of the two divisions refuses.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum SiloError {
@@ -27,6 +29,8 @@ pub enum SiloError {
 }
 
 /// Two divisions that hold the same records in the same order.
+///
+/// What one makes the other sums, while it is in the cache.
 pub struct Silo {
     records: RecordsDivision,
     attributes: AttributesDivision,

@@ -20,6 +20,8 @@ use steffle_attributes::CappedError;
 use steffle_model::linear::NotPositive;
 
 /// Why there is no one-shot release.
+///
+/// Nothing was read or paid for where it is about features.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[non_exhaustive]
 pub enum OneShotError {

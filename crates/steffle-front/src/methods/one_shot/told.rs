@@ -8,6 +8,8 @@ use steffle::train::Targeted;
 use steffle_privacy::{Delta, Mu, discrete};
 
 /// What a one-shot release says about a model.
+///
+/// An estimated gap and how sure it is, from released numbers alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OneShotReport {
     /// Whether silos were decoded together.

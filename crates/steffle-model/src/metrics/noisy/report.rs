@@ -37,6 +37,8 @@ pub struct NoisyReport {
 }
 
 /// A gap, and what it may be.
+///
+/// Its interval counts the noise and the chance in who was sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NoisyGap {
     /// The largest difference; it is above the truth more often than below, the more comparisons it
@@ -81,6 +83,8 @@ pub struct NoisyLabel {
 }
 
 /// A rate, where there is enough evidence for one.
+///
+/// Otherwise it says how much there is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NoisyRate {
     /// The rate; absent where there is not enough evidence.

@@ -18,7 +18,7 @@ fn defaults(lambda: f64, epsilon: f64, n: usize) -> Settings {
         length: Length::Rounds(25),
         batch: None,
         server: StepRule::Improved,
-        ..Settings::default()
+        ..Settings::of(Mode::None)
     }
 }
 

@@ -16,6 +16,8 @@ use super::{Batches, Imputed};
 use crate::division::{Candidates, NO_CELL, Objective, Who};
 
 /// Why a records division refuses.
+///
+/// It depends on features, labels and the question alone.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordsDivisionError {
@@ -54,6 +56,8 @@ pub enum RecordsDivisionError {
 }
 
 /// Holds features and labels; knows nothing of `s`.
+///
+/// It answers with exact sums, and hands over what each record would contribute under every class.
 pub struct RecordsDivision {
     pub(super) records: Records,
     pub(super) cells: Cells,

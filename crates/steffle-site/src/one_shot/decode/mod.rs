@@ -19,6 +19,8 @@ const LONGEST_STEP: f64 = 2.0;
 const SHORTEST_STEP: f64 = 1e-3;
 
 /// Estimated class memberships and the rule that they come from.
+///
+/// They stand for `s` in training from then on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {
     /// `[record][class]`; in each record non-negative with sum 1.
