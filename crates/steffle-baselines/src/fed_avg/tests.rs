@@ -130,7 +130,7 @@ fn one_full_step_is_steffle_without_fairness() {
             batch: None,
             length: Length::Rounds(30),
             rates,
-            ..Settings::of(Mode::None)
+            ..Settings::of(steffle_server::train::Mode::None)
         };
         let plan = plain.check(federation.sizes()).unwrap();
         let steffle = train(&plan, objective, &mut federation, start.clone().into(), |_| {
