@@ -313,7 +313,8 @@ impl AttributesDivision {
         Ok(Price::new(asked, cost, charge, request))
     }
 
-    /// [`price`](Self::price) where questions are about positions.
+    /// What a reply about positions costs and is released under: the price of a house with both
+    /// divisions.
     pub fn price_positions(
         &mut self,
         question: &Question,

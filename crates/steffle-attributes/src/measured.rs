@@ -25,7 +25,7 @@ use super::lattice::{Centred, Lattice};
 ///    move by `k phi` (one by `2 phi`), from or to missing all move by less:
 ///    `k (k - 1) < 2 k^2`, and `1 < 4`.
 /// 3. Terms are not negative, so rounding of the sums is relative: at most 2^22 operations on
-///    numbers that are exact, below the factor `1 + 2^-30` of [`MARGIN`].
+///    numbers that are exact, below the factor `1 + 2^-30` of `MARGIN`.
 ///
 /// Tests: `tests::no_store_moves_more_than_the_price`, and `fuzz`.
 ///
