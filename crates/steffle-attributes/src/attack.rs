@@ -58,6 +58,8 @@ pub fn request(number: u64) -> Request {
 }
 
 /// What a price opened, as exact integers, each with what one step is of its noise's scale.
+///
+/// Two of them say how far one person moved a reply, and so whether its price was enough.
 pub struct Exact(Vec<(Vec<i128>, f64)>);
 
 impl Exact {

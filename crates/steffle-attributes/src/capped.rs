@@ -15,7 +15,7 @@ const STEPS: f64 = 65_536.0;
 
 /// The quantile of the whitened lengths at which records are capped. Three quarters of the
 /// records attain the cap, so the noise is paid for by most of what is sent.
-pub const CAP_QUANTILE: f64 = 0.25;
+const CAP_QUANTILE: f64 = 0.25;
 
 /// Why features cannot be made ready.
 ///

@@ -26,7 +26,9 @@ use super::store::Attributes;
 use super::{AttributesDivisionError, UnitList};
 use crate::noise::NoiseSource;
 
-/// What can go through the door: sums, features or classes.
+/// What can go through the door: sums, features, classes or counts.
+///
+/// Each is priced without `s`, paid for, and only then computed from it.
 pub trait Message: Work {}
 
 /// How a message is made. Nobody outside of the attributes division implements it.
@@ -217,7 +219,7 @@ pub struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// k.
+    /// Sensitive classes, k.
     pub(super) fn class_count(&self) -> usize {
         self.count
     }
@@ -244,6 +246,8 @@ impl Held<'_> {
 }
 
 /// The sensitive classes of one organisation, and the budget that they have for life.
+///
+/// Classes go in and do not come out: what is computed from them leaves through a paid release.
 pub struct Store {
     attributes: Attributes,
     /// Position by id, for questions that name ids. Empty where they name positions.

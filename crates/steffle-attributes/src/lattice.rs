@@ -30,6 +30,8 @@ pub(super) struct Lattice {
 }
 
 /// What is known about a question's numbers before any record is looked at.
+///
+/// From it follow the grids on which sums are exact integers.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     /// No coefficient `f_i sum_u B_iou D_ru` is larger.

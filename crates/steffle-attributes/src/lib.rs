@@ -28,7 +28,7 @@ mod units;
 
 pub(crate) use bounds::CLASSES;
 pub use bounds::reach;
-pub use capped::{CAP_QUANTILE, Capped, CappedError, fits, mean_gram};
+pub use capped::{Capped, CappedError, fits, mean_gram};
 pub use classes::ClassMessage;
 pub use counts::{CountMessage, Decided};
 pub use division::{About, Asked, AttributesDivision};

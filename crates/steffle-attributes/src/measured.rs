@@ -34,9 +34,9 @@ use super::lattice::{Centred, Lattice};
 pub struct Measured {
     /// Who the entries are about: positions in the store, or places in the announcement.
     pub positions: Vec<u32>,
-    /// T.
+    /// Largest squared distances of the theta message, T.
     pub theta: Vec<f64>,
-    /// U.
+    /// Largest squared distances of the table, U.
     pub(super) table: Vec<f64>,
     pub(super) digest: Digest,
     /// Whether some number was out of range.

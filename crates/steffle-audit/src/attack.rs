@@ -5,7 +5,7 @@
 
 use steffle_model::linear::{Cholesky, Symmetric};
 
-use crate::{AuditError, Message, Seen, World};
+use crate::{AuditError, Compared, Seen, World};
 
 /// A test, fitted to runs whose world was known. Which numbers it came out with can weaken an audit
 /// but never make it wrong: the runs that are judged are others.
@@ -67,7 +67,7 @@ impl Attack {
 
 impl Linear {
     fn fit(runs: [&[Seen]; 2], messages: usize) -> Result<Self, AuditError> {
-        let runs: Vec<(World, &[Message])> = World::ALL
+        let runs: Vec<(World, &[Compared])> = World::ALL
             .into_iter()
             .flat_map(|world| runs[world.index()].iter().map(move |seen| (world, seen)))
             .map(|(world, seen)| match seen {
@@ -106,7 +106,7 @@ impl Linear {
         Ok(Self { spreads, offsets, joint })
     }
 
-    fn score(&self, messages: &[Message]) -> Result<f64, AuditError> {
+    fn score(&self, messages: &[Compared]) -> Result<f64, AuditError> {
         if messages.len() != self.spreads.len() {
             return Err(AuditError::Shape("their number"));
         }
@@ -121,17 +121,17 @@ impl Linear {
 /// The covariance of a message around what it would have said, factored; none where it has no
 /// spread and the worlds do not differ.
 fn spread<'a>(
-    messages: impl Iterator<Item = (World, &'a Message)> + Clone,
+    messages: impl Iterator<Item = (World, &'a Compared)> + Clone,
 ) -> Result<Option<Cholesky>, AuditError> {
     let size = messages.clone().next().map_or(0, |(_, message)| message.said.len());
-    let fits = |message: &Message| {
+    let fits = |message: &Compared| {
         message.said.len() == size && message.expected.iter().all(|own| own.len() == size)
     };
     if !messages.clone().all(|(_, message)| fits(message)) {
         return Err(AuditError::Shape("their size"));
     }
     let count = messages.clone().count() as f64;
-    let noise = |(world, message): (World, &'a Message)| {
+    let noise = |(world, message): (World, &'a Compared)| {
         let expected = &message.expected[world.index()];
         message.said.iter().zip(expected).map(|(said, own)| said - own).collect::<Vec<f64>>()
     };
@@ -161,7 +161,7 @@ fn spread<'a>(
     Cholesky::new(matrix).map(Some).map_err(|_| AuditError::Spread)
 }
 
-fn reduce(spreads: &[Option<Cholesky>], messages: &[Message]) -> Reduced {
+fn reduce(spreads: &[Option<Cholesky>], messages: &[Compared]) -> Reduced {
     let (mut at, mut apart) = (Vec::new(), Vec::new());
     for (spread, message) in spreads.iter().zip(messages) {
         let [zero, one] = &*message.expected;

@@ -10,7 +10,7 @@ use steffle_wire::{Kind, Part, Question, Round, decode, parse};
 use crate::interactive::{Interactive, ROUNDS, messages};
 use crate::population::Population;
 use crate::tap::Heard;
-use crate::{AuditError, Message, Noise, Seen, World};
+use crate::{AuditError, Compared, Noise, Seen, World};
 
 impl Interactive {
     /// A training run, and what its questions would have been answered without noise. What it asks
@@ -37,7 +37,7 @@ impl Interactive {
             self.without_noise(World::One, &questions)?,
         );
         let said = messages(&heard)?.into_iter();
-        let together = |(((what, said), (_, zero)), (_, one))| Message {
+        let together = |(((what, said), (_, zero)), (_, one))| Compared {
             what,
             said,
             expected: Arc::new([zero, one]),

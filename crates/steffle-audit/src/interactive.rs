@@ -15,7 +15,7 @@ use steffle_wire::{
 
 use crate::population::Population;
 use crate::tap::{Heard, Tapped};
-use crate::{AuditError, Expected, Mechanism, Message, Noise, Promise, Seen, What, World};
+use crate::{AuditError, Compared, Expected, Mechanism, Noise, Promise, Seen, What, World};
 
 /// Who asks.
 ///
@@ -189,7 +189,7 @@ impl Interactive {
             return Err(AuditError::Shape("their number"));
         }
         let message = |((what, said), (_, expected)): ((What, Vec<f64>), &(What, Expected))| {
-            Message { what, said, expected: Arc::clone(expected) }
+            Compared { what, said, expected: Arc::clone(expected) }
         };
         Ok(Seen::Numbers(said.into_iter().zip(&self.expected).map(message).collect()))
     }

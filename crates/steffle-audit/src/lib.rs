@@ -45,7 +45,7 @@ pub mod transcript;
 pub use error::AuditError;
 pub use finding::{Finding, Threshold};
 pub use interactive::{Interactive, Server};
-pub use mechanism::{Expected, Mechanism, Message, Noise, Promise, Seen, What, World};
+pub use mechanism::{Compared, Expected, Mechanism, Noise, Promise, Seen, What, World};
 pub use once::{OneShot, Response};
 pub use play::{Settings, audit};
 

@@ -80,8 +80,10 @@ pub enum What {
 pub type Expected = Arc<[Vec<f64>; 2]>;
 
 /// One message: what it said, and what it would have said.
+///
+/// An attack compares the two.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct Compared {
     /// What it is about.
     pub what: What,
     /// Its numbers, decoded.
@@ -96,7 +98,7 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     /// Messages of numbers.
-    Numbers(Vec<Message>),
+    Numbers(Vec<Compared>),
     /// A class that was said of the record.
     Answer(u16),
 }

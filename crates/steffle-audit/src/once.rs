@@ -16,7 +16,7 @@ use steffle_wire::{
 
 use crate::population::Population;
 use crate::tap::Heard;
-use crate::{AuditError, Expected, Mechanism, Message, Noise, Promise, Seen, What, World};
+use crate::{AuditError, Compared, Expected, Mechanism, Noise, Promise, Seen, What, World};
 
 /// The one-shot release: sums of features by class, whitened and capped.
 ///
@@ -29,6 +29,8 @@ pub struct OneShot {
 }
 
 /// k-ary randomised response: one class per record.
+///
+/// Each is the true one, or by chance another; the claim is pure epsilon.
 #[derive(Debug, Clone)]
 pub struct Response {
     population: Population,
@@ -103,7 +105,7 @@ impl Mechanism for OneShot {
 
     fn play(&self, world: World, noise: Noise) -> Result<Seen, AuditError> {
         let said = self.release(world, noise, Some(&self.terms))?;
-        let message = |(said, expected): (Vec<f64>, &Expected)| Message {
+        let message = |(said, expected): (Vec<f64>, &Expected)| Compared {
             what: What::Features,
             said,
             expected: Arc::clone(expected),

@@ -22,9 +22,11 @@ use super::gradients::LossGradients;
 use super::{Federated, FederatedError, FederatedRound};
 
 /// Settings of federated averaging; the defaults are those of the plain server of Algorithm 1.
+///
+/// Silos train on their own for a while, and the server averages what comes back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FedAvg {
-    /// T.
+    /// Rounds, T.
     pub rounds: u32,
     /// E, passes of every silo over its records in a round.
     pub local_epochs: u32,

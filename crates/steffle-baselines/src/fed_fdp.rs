@@ -49,7 +49,7 @@ use super::gradients::LossGradients;
 use super::{Federated, FederatedError, FederatedRound};
 
 /// The loss's part of a round's squared cost.
-pub const LOSS_SHARE: f64 = 0.1;
+const LOSS_SHARE: f64 = 0.1;
 
 /// sigma_l of the published code.
 pub const PUBLISHED_LOSS_NOISE: f64 = 1.0;
@@ -65,30 +65,32 @@ const SMALLEST_BOUND: f64 = 1e-3;
 pub struct FedFdp {
     /// The weight of equal losses.
     pub lambda: f64,
-    /// T.
+    /// Rounds, T.
     pub rounds: u32,
     /// q: the probability that a record takes part in a round.
     pub rate: SampleRate,
     /// C: the longest that a record's part of the gradient sum can be.
     pub clip: f64,
-    /// eta.
+    /// Step size, eta.
     pub step: f64,
     /// The noise of both releases.
     pub noise: FedFdpNoise,
 }
 
 /// The noise of both releases, each in multiples of how far one record can move it.
+///
+/// More noise is less cost, and a worse model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FedFdpNoise {
-    /// sigma.
+    /// Of clipped gradients, sigma.
     pub gradient: NoiseMultiplier,
-    /// sigma_l.
+    /// Of clipped losses, sigma_l.
     pub loss: NoiseMultiplier,
 }
 
 impl FedFdpNoise {
     /// The least noise with which both releases of all rounds cost (epsilon, delta), the loss taking
-    /// [`LOSS_SHARE`]; refuses what no noise reaches.
+    /// a tenth of it; refuses what no noise reaches.
     pub fn calibrated(
         rate: SampleRate,
         rounds: u32,

@@ -14,7 +14,7 @@ pub mod theory;
 
 pub use curator::{Curator, CuratorError};
 pub use fed_avg::{FedAvg, fed_avg};
-pub use fed_fdp::{FedFdp, FedFdpNoise, LOSS_SHARE, PUBLISHED_LOSS_NOISE, fed_fdp};
+pub use fed_fdp::{FedFdp, FedFdpNoise, PUBLISHED_LOSS_NOISE, fed_fdp};
 pub use federated::{Federated, FederatedError, FederatedRound};
 pub use pf_ld::{PfLd, Published, PublishedNoise, pf_ld, published};
 pub use reductions::{Reduced, reductions};

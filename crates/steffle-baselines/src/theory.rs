@@ -29,7 +29,7 @@ use steffle_wire::{RunId, SchemaHash};
 pub const LAMBDA: f64 = 1.0;
 
 /// delta; constant, so that `ln(1/delta)` is.
-pub const DELTA: f64 = 1e-5;
+const DELTA: f64 = 1e-5;
 
 /// Rounds per unit of `epsilon n sqrt(N) / sqrt(d)`. The theorem leaves the constant open.
 const ROUNDS: f64 = 0.1;
@@ -46,11 +46,11 @@ const DIAMETER: f64 = 4.0;
 /// Rounds, records and noise are what the theorem relates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Instance {
-    /// epsilon.
+    /// Epsilon of the claim.
     pub epsilon: f64,
     /// n, the records of each silo.
     pub records: usize,
-    /// N.
+    /// Silos, N.
     pub silos: usize,
     /// d, the features.
     pub features: usize,

@@ -5,16 +5,19 @@
 //! cargo run --release -p steffle-bench -- growth
 //! cargo run --release -p steffle-bench -- cost
 //! cargo run --release -p steffle-bench -- generated
+//! cargo run --release -p steffle-bench -- factor --python python3
 //! cargo run --release -p steffle-bench -- ledger
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! ```
 
 mod clock;
 mod cost;
+mod factor;
 mod generated;
 mod growth;
 mod ledger;
 mod methods;
+mod peer;
 mod problem;
 mod speed;
 mod synthetic;
@@ -39,6 +42,8 @@ enum Task {
     Growth(growth::Arguments),
     /// CPU seconds of the private methods on Adult, public fit included.
     Cost(cost::Arguments),
+    /// CPU seconds of Cholesky factors, beside OpenBLAS in the same run.
+    Factor(factor::Arguments),
     /// One-shot and exact mode on generated data: up to ten million rows, two thousand features, ten classes.
     Generated(generated::Arguments),
     /// What the budget book on disk adds to a round: syncs, bytes and milliseconds.
@@ -58,6 +63,7 @@ fn main() -> ExitCode {
         Task::Speed(arguments) => speed::run(&arguments),
         Task::Growth(arguments) => growth::run(&arguments),
         Task::Cost(arguments) => cost::run(&arguments),
+        Task::Factor(arguments) => factor::run(&arguments),
         Task::Generated(arguments) => generated::run(&arguments),
         Task::Ledger(arguments) => ledger::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),

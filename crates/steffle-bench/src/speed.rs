@@ -1,14 +1,13 @@
 //! The paper's setting on Adult against the NumPy peer, interleaved, best of N, one thread.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
 use steffle::train::{Mode, Paper, Settings, train};
 
-use crate::Outcome;
 use crate::clock::Clock;
 use crate::problem::{Adult, OBJECTIVE};
+use crate::{Outcome, peer};
 use steffle::noise::NoiseKind;
 
 /// Arguments of `speed`.
@@ -54,8 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let clock = Clock::start();
         train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
         let own = clock.cpu();
-        let peer =
-            if arguments.alone { None } else { Some(peer_seconds(&arguments.python, repetition)?) };
+        let peer = if arguments.alone { None } else { Some(numpy(&arguments.python, repetition)?) };
         line(&repetition.to_string(), own, peer);
         best = best.min(own);
         best_peer = peer.map(|peer| best_peer.unwrap_or(f64::INFINITY).min(peer));
@@ -64,26 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// One run of the peer; it reports its own CPU time, loading excluded.
-fn peer_seconds(python: &PathBuf, seed: u32) -> Result<f64, Box<dyn std::error::Error>> {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let output = Command::new(python)
-        .arg(here.join("peer/numpy_peer.py"))
-        .arg(here.join("../steffle-data/data/adult.parquet"))
-        .arg(seed.to_string())
-        .env("OMP_NUM_THREADS", "1")
-        .env("OPENBLAS_NUM_THREADS", "1")
-        .output()
-        .map_err(|error| format!("{} did not start: {error}", python.display()))?;
-    if !output.status.success() {
-        let reason = String::from_utf8_lossy(&output.stderr);
-        let last = reason.lines().last().unwrap_or("no message").to_owned();
-        return Err(format!(
-            "the NumPy peer failed ({last}); give --python one with numpy, pandas and pyarrow"
-        )
-        .into());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let seconds = text.split_whitespace().next().and_then(|word| word.parse().ok());
-    seconds.ok_or_else(|| format!("the NumPy peer printed {text:?}").into())
+/// One run of the peer, loading excluded.
+fn numpy(python: &Path, seed: u32) -> Result<f64, Box<dyn std::error::Error>> {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../steffle-data/data/adult.parquet");
+    peer::seconds(python, "numpy_peer.py", &[data, &seed.to_string()])
 }

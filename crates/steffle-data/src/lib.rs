@@ -15,7 +15,7 @@
 //! | prediction | [`Reader::open`] with [`Schema::feature_columns`], then [`encode_features`] |
 //! | evaluation | [`Dataset::for_evaluation`], then [`encode`] and [`evaluation_groups`] |
 //! | a look at the data | [`describe`] |
-//! | silos as files | [`Parts::write`]; [`Job::read`] and [`Job::load`]; [`load_records`], [`load_attributes`] |
+//! | silos as files | [`Parts::write`]; [`Job::read`] and [`Job::load`] |
 //!
 //! Rows are lists of `u32` places in a table: splitting and partitioning copy no data.
 //!
@@ -61,17 +61,14 @@ pub use describe::{ColumnDescription, Description, Group, Meaning, Share, descri
 pub use error::{CellError, Error};
 pub use nearest::nearest;
 pub use partition::partition;
-pub use parts::{
-    Cut, FilesError, Format, Job, Loaded, Parts, Site, TestFiles, Tested, load_records,
-};
+pub use parts::{Cut, FilesError, Format, Job, Loaded, Parts, Site, TestFiles, Tested};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
     Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,
-    encode_features, evaluation_groups, load_attributes,
+    encode_features, evaluation_groups,
 };
 pub use split::{Split, hold_out, split};
 pub use table::{
     Categories, Column, Columns, DateOrder, Decimal, Delimiter, Dialect, Encoding, Kind,
-    MISSING_LEVEL, Reader, Reading, Table, USUAL_MARKERS, read, read_as, read_parquet_bytes, write,
-    write_atomically,
+    MISSING_LEVEL, Reader, Reading, Table, read, read_as, write,
 };

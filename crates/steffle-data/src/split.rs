@@ -12,6 +12,8 @@ use crate::dataset::Dataset;
 const TEST: f64 = 0.25;
 
 /// Row lists of a data set, each in the order of the table; they share no row and no unit.
+///
+/// Which row is in which list is public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// Rows to train on.

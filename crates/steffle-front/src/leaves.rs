@@ -13,7 +13,7 @@ use crate::study::Study;
 /// One step and the numbers that leave a silo in it. None of them is protected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaves {
-    /// When.
+    /// The step of a run.
     pub step: Cow<'static, str>,
     /// Which numbers.
     pub what: Cow<'static, str>,

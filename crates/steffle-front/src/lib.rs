@@ -70,11 +70,11 @@ pub use methods::{
     DpFermi, Erm, Estimate, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot, OneShotReport, PfLd,
     RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
 };
-pub use model::{Judged, METRICS, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions};
+pub use model::{Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions};
 pub use observer::{Observer, Stage};
 pub use privacy::Privacy;
 pub use processes::Party;
 pub use study::{About, Centralisation, Cut, Files, HeldOut, Library, Split, Study};
 pub use table::{Data, Parted, Table};
-pub use testing::{Bought, METRICS_METHOD, Purchase, Testing};
+pub use testing::{Bought, Purchase, Testing};
 pub use trained::{Took, Trace, Trained};

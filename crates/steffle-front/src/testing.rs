@@ -24,7 +24,7 @@ use crate::privacy::{Privacy, claimed, neighbour, where_noise_is_from};
 use crate::study::{Holdings, Origin, Study};
 
 /// What stores are told that asks: the name that a policy allows or not.
-pub const METRICS_METHOD: &str = "metrics";
+const METRICS_METHOD: &str = "metrics";
 
 /// Held-out rows in silos, or with holders of attributes elsewhere.
 ///

@@ -14,6 +14,8 @@ pub struct Point {
 }
 
 /// One configuration: everything but lambda and seed.
+///
+/// Its points say what fairness costs in error, and are averaged over seeds.
 #[derive(Debug, Clone, Default)]
 pub struct Curve {
     /// Per seed, the unconstrained model (first) and the points of all lambdas, in one order.
@@ -105,7 +107,7 @@ pub fn envelope(points: &[Point]) -> Vec<Point> {
 
 /// The violation at an excess error: linear between the points of an envelope, constant after the
 /// last, absent before the first.
-pub fn read_off(envelope: &[Point], excess: f64) -> Option<f64> {
+fn read_off(envelope: &[Point], excess: f64) -> Option<f64> {
     let after = envelope.iter().position(|point| point.excess > excess);
     match after {
         Some(0) => None,

@@ -15,7 +15,7 @@ pub enum LedgerError {
     Io {
         /// The file.
         place: String,
-        /// Why.
+        /// The reason, in words.
         source: io::Error,
     },
     /// There is one already.
@@ -115,7 +115,7 @@ pub enum LedgerError {
     Refused {
         /// The book.
         place: String,
-        /// Why.
+        /// The reason, in words.
         refusal: Refusal,
     },
 }

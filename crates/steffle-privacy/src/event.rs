@@ -37,6 +37,8 @@ pub enum Sampling {
 }
 
 /// Which two stores must be hard to tell apart, and how one record enters the sum.
+///
+/// A claim is worth something only together with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {

@@ -123,7 +123,9 @@ impl NoiseMultiplier {
     }
 }
 
-/// T: how many times the mechanism is run.
+/// The number of rounds, T: how many times the mechanism is run.
+///
+/// At least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Rounds(u64);

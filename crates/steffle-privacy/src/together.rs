@@ -54,9 +54,9 @@ impl Promise {
 pub struct Together {
     /// Of the Gaussian ones, if there are any.
     pub mu: Option<f64>,
-    /// Of all.
+    /// Of all runs, at `delta`.
     pub epsilon: f64,
-    /// Of all.
+    /// Of all runs.
     pub delta: f64,
     /// What somebody would get who only adds epsilons.
     pub sum_of_epsilons: f64,

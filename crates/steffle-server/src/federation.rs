@@ -29,6 +29,8 @@ use self::rounds::PaperNoise;
 use self::trip::Trips;
 
 /// What a run says it is, to stores that decide whether to take part.
+///
+/// It is written into their books.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunKind {
     /// The method.
@@ -71,17 +73,17 @@ pub enum FederationError {
     /// A node refuses.
     #[error("silo {silo}: {refused}")]
     Refused {
-        /// Which one.
+        /// The node.
         silo: usize,
-        /// Why.
+        /// Its refusal.
         refused: Refused,
     },
     /// A reply was not what it should be.
     #[error("a message of silo {silo} was refused: {source}")]
     Message {
-        /// Whose.
+        /// The node that sent it.
         silo: usize,
-        /// Why.
+        /// What is wrong with it.
         source: CodecError,
     },
     /// The sites' sums do not add up to what was asked for.
@@ -135,6 +137,8 @@ pub struct Federation<T> {
 }
 
 /// Nodes that have said who they are, before they agree on a schema.
+///
+/// Whoever has their summaries makes the schema, and with it they become a federation.
 pub struct Gathered<T> {
     trips: Trips<T>,
     nodes: Vec<Described>,

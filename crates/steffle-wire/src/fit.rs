@@ -29,6 +29,8 @@ pub struct Metric {
 }
 
 /// What the server asks of the records divisions of a linear model.
+///
+/// Each is one trip, answered by sums over records; `s` is in none of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FitQuestion {
     /// The silo's own optimum, weighed by the diagonal of its Hessian there, and that diagonal.

@@ -9,6 +9,8 @@ use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// Asks what the release tells about the decisions of one model or, where a model was trained on
 /// it, of the unconstrained one and that one.
+///
+/// The answer is computed from what was released, so it costs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {
     /// The models.
@@ -33,6 +35,8 @@ pub struct GapSums {
 
 /// The decisions of one cell by class, `[class][label]`, and what the message needs to correct
 /// them.
+///
+/// Added up over silos, it is a cell of all records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GapCell {
     /// Records in the cell.

@@ -20,6 +20,8 @@ pub struct ImputedQuestion {
 }
 
 /// The reply: sums over all records.
+///
+/// Classes are those that a release made likely, so nothing in it costs anything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImputedSums {
     /// Records there are.

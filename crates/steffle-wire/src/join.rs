@@ -48,6 +48,8 @@ pub struct Described {
 }
 
 /// Which scores a record has, by name: nodes build them.
+///
+/// What a fairness penalty is about; no code travels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scores {
     /// The name; `outputs` are SteFFLe's.
@@ -75,6 +77,8 @@ impl Scores {
 }
 
 /// What all nodes of a run agree on; also who is there.
+///
+/// A node that cannot build what is named here refuses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
     /// The schema, in bytes that the node's holdings understand.

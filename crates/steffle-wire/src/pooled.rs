@@ -20,6 +20,8 @@ pub struct PooledSums {
 }
 
 /// The Gram matrix (a mean of `f f'`) and cap that silos agreed on.
+///
+/// With both, every silo whitens and cuts its features alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreed {
     /// The Gram matrix.

@@ -14,6 +14,8 @@ pub trait Ask: Encode + Decode {
 }
 
 /// The reply of a request whose answer is that it was done.
+///
+/// It says nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done;
 

@@ -31,6 +31,8 @@ pub trait Summand: Sum {
 }
 
 /// A reply that is added up over sites before anything of it is read.
+///
+/// The server has no other way to read it.
 pub trait Added: Decode {
     /// What it adds up to.
     type Total;
@@ -43,6 +45,8 @@ pub trait Added: Decode {
 }
 
 /// One site's part of a sum, or several sites' parts, added up.
+///
+/// Fixed-point numbers in one ring, so the order of sites changes no bit; only the total is read.
 pub struct Summed<T> {
     /// How long its lists are.
     lengths: Vec<u32>,

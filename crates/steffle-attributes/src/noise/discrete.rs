@@ -61,7 +61,7 @@ pub(super) trait Bits {
 }
 
 /// The largest scale. Sums of integers and their noise stay far inside 128 bits with it.
-pub const LARGEST_SCALE: u128 = 1 << 100;
+pub(crate) const LARGEST_SCALE: u128 = 1 << 100;
 
 /// Sizes of so many scales are drawn again.
 const LARGEST_WHOLE: u32 = 1 << 20;

@@ -2,7 +2,7 @@
 
 mod discrete;
 
-pub use discrete::LARGEST_SCALE;
+pub(crate) use discrete::LARGEST_SCALE;
 pub use steffle_privacy::ledger::NoiseKind;
 
 use discrete::Bits;
@@ -28,7 +28,7 @@ pub trait NoiseSource: sealed::Sealed + Send {
     /// bits, hence only for noise that makes no claim.
     fn add_gaussian(&mut self, scale: f64, values: &mut [f64]);
 
-    /// `count` independent discrete Gaussians of this scale, from 1 to [`LARGEST_SCALE`].
+    /// `count` independent discrete Gaussians of this scale, from 1 to 2^100.
     fn discrete_gaussians(&mut self, sigma: u128, count: usize) -> Vec<i128> {
         (0..count).map(|_| discrete::gaussian(sigma, &mut Of(self))).collect()
     }
@@ -44,6 +44,8 @@ impl<S: NoiseSource + ?Sized> Bits for Of<'_, S> {
 }
 
 /// Seeded noise: repeatable, hence for simulation only.
+///
+/// Whoever knows the seed can take it away again.
 #[derive(Debug)]
 pub struct SimulatedNoise(ChaCha8Rng);
 

@@ -22,7 +22,7 @@ struct Spoiled<F> {
     spoil: F,
 }
 
-impl<F: Fn(&mut [Message], World) + Sync> Mechanism for Spoiled<F> {
+impl<F: Fn(&mut [Compared], World) + Sync> Mechanism for Spoiled<F> {
     fn promise(&self) -> Promise {
         self.mechanism.promise()
     }
@@ -37,24 +37,24 @@ impl<F: Fn(&mut [Message], World) + Sync> Mechanism for Spoiled<F> {
 }
 
 /// The noise of a message.
-fn noise_of(message: &Message, world: World) -> Vec<f64> {
+fn noise_of(message: &Compared, world: World) -> Vec<f64> {
     let expected = &message.expected[world.index()];
     message.said.iter().zip(expected).map(|(said, own)| said - own).collect()
 }
 
 /// The message with other noise.
-fn set_noise(message: &mut Message, world: World, noise: &[f64]) {
+fn set_noise(message: &mut Compared, world: World, noise: &[f64]) {
     let expected = &message.expected[world.index()];
     message.said = expected.iter().zip(noise).map(|(own, noise)| own + noise).collect();
 }
 
-fn scale(message: &mut Message, world: World, factor: f64) {
+fn scale(message: &mut Compared, world: World, factor: f64) {
     let noise: Vec<f64> = noise_of(message, world).iter().map(|noise| noise * factor).collect();
     set_noise(message, world, &noise);
 }
 
 /// Audits a spoiled mechanism; says mu that was found, in multiples of the claim.
-fn broken(mechanism: Interactive, runs: u32, spoil: impl Fn(&mut [Message], World) + Sync) -> f64 {
+fn broken(mechanism: Interactive, runs: u32, spoil: impl Fn(&mut [Compared], World) + Sync) -> f64 {
     let finding = audited(&Spoiled { mechanism, spoil }, runs);
     assert!(finding.violation, "{finding:?}");
     assert!(finding.lower_mu > finding.claimed_mu, "{finding:?}");
@@ -218,7 +218,7 @@ impl Mechanism for Minibatches {
         // out.
         let said =
             said.filter(|(((what, _), _), _)| !matches!(what, What::Table(0) | What::Theta(0)));
-        let together = |(((what, said), (_, zero)), (_, one))| Message {
+        let together = |(((what, said), (_, zero)), (_, one))| Compared {
             what,
             said,
             expected: Arc::new([zero, one]),

@@ -27,7 +27,7 @@ pub struct Published {
     pub batch: u32,
     /// Step size of Adam.
     pub rate: f64,
-    /// s.
+    /// Step size of the multipliers, s.
     pub step: f64,
     /// C_p, the bound on a record's gradient of h.
     pub clip: f64,

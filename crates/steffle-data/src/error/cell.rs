@@ -1,6 +1,8 @@
 //! How a cell can fail to be what it should be.
 
 /// A cell, or a column of cells, that cannot be read as what it should be.
+///
+/// It names the column, and the row where one row is to blame.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CellError {

@@ -129,7 +129,7 @@ pub enum FilesError {
         one: String,
         /// Where it stands.
         first: String,
-        /// Another.
+        /// A label that looks like it.
         two: String,
         /// Where it stands.
         second: String,

@@ -302,6 +302,6 @@ impl Job {
 }
 
 /// Reads a records file: features, label and record ids, but no sensitive column.
-pub fn load_records(path: &Path, recipe: &Recipe) -> Result<Dataset, Error> {
+pub(super) fn load_records(path: &Path, recipe: &Recipe) -> Result<Dataset, Error> {
     Dataset::records_only(recipe.read(path)?, recipe.clone())
 }

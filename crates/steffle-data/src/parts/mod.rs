@@ -20,7 +20,9 @@ use crate::schema::{Schema, Summary};
 use crate::table::{Column, Dialect, temporary_beside, write};
 
 pub use error::FilesError;
-pub use job::{Job, Loaded, load_records};
+#[cfg(test)]
+use job::load_records;
+pub use job::{Job, Loaded};
 pub use site::Site;
 pub(crate) use testing::record_id;
 pub use testing::{TestFiles, Tested};
@@ -29,6 +31,8 @@ pub use testing::{TestFiles, Tested};
 const RECORD_ID: &str = "record_id";
 
 /// Who gets what: the four centralisations as files.
+///
+/// An organisation gets the files that are its own and no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
     /// One file per silo with everything in it.

@@ -100,7 +100,7 @@ impl AttributesFile {
 }
 
 /// Reads an attributes file: record ids and sensitive columns, sealed at once.
-pub fn load_attributes(
+pub(crate) fn load_attributes(
     path: &Path,
     recipe: &Recipe,
     class_names: &[String],

@@ -17,7 +17,8 @@ use crate::table::{Columns, Dialect, Kind, level_order};
 pub use encode::{Encoded, Unmatched, encode, encode_features};
 pub(crate) use favour::{favourable, guessed};
 pub(crate) use groups::AttributesFile;
-pub use groups::{Groups, attributes, evaluation_groups, load_attributes};
+pub(crate) use groups::load_attributes;
+pub use groups::{Groups, attributes, evaluation_groups};
 pub use summary::{Moments, Summary};
 
 /// Labels and sensitive classes beyond this are a sign of a number or an id in a wrong role.
@@ -41,6 +42,8 @@ pub struct Numeric {
 }
 
 /// A categorical feature: one 0/1 feature per level.
+///
+/// A value that is no level has 0 in all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Categorical {
     /// The column.

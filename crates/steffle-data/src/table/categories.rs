@@ -9,6 +9,8 @@ use super::Column;
 pub const MISSING_LEVEL: u32 = u32::MAX;
 
 /// Text as one small number per row and a list of the different values, its levels.
+///
+/// A column with few different values takes little memory so.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Categories {
     /// Per row the place in `levels`, or [`MISSING_LEVEL`].

@@ -203,7 +203,7 @@ impl FromStr for Decimal {
 }
 
 /// Spellings of a missing value where none are given; the empty cell always is one.
-pub const USUAL_MARKERS: [&str; 8] = ["?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "-"];
+const USUAL_MARKERS: [&str; 8] = ["?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "-"];
 
 /// The spellings of a missing value of one file.
 #[derive(Debug, Clone)]

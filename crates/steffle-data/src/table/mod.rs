@@ -26,12 +26,12 @@ pub(crate) use categories::level_order;
 pub use categories::{Categories, MISSING_LEVEL};
 pub use date::DateOrder;
 pub(crate) use date::date_of;
-pub use dialect::{Decimal, Delimiter, Dialect, Encoding, USUAL_MARKERS};
-pub(crate) use reader::read_names;
-pub use reader::{Columns, Kind, Reader, read, read_as, read_parquet_bytes};
+pub use dialect::{Decimal, Delimiter, Dialect, Encoding};
+pub use reader::{Columns, Kind, Reader, read, read_as};
+pub(crate) use reader::{read_names, read_parquet_bytes};
 pub use reading::Reading;
-pub(crate) use write::temporary_beside;
-pub use write::{write, write_atomically};
+pub use write::write;
+pub(crate) use write::{temporary_beside, write_atomically};
 
 /// A column of a [`Table`].
 ///

@@ -159,7 +159,7 @@ pub fn read_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Tabl
 }
 
 /// A Parquet file that is already in memory.
-pub fn read_parquet_bytes(
+pub(crate) fn read_parquet_bytes(
     origin: &str,
     bytes: &'static [u8],
     columns: &Columns,

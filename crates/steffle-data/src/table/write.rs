@@ -29,7 +29,7 @@ pub fn write(path: &Path, columns: &[(&str, &Column)], rows: &[u32]) -> Result<(
 /// Lets `fill` write a temporary file beside `path`, makes it durable and gives it its name.
 ///
 /// On any error the temporary file is removed and whatever was at `path` stays.
-pub fn write_atomically(
+pub(crate) fn write_atomically(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), Error>,
 ) -> Result<(), Error> {

@@ -65,6 +65,8 @@ pub enum Goal {
 }
 
 /// What a claim is about and against whom, in a few words.
+///
+/// Reports and model cards print it beside epsilon.
 #[derive(Debug)]
 pub struct Protects {
     /// What is protected.

@@ -112,6 +112,8 @@ pub struct Training<'a> {
 }
 
 /// Settings by their keys, in the order in which a file has them.
+///
+/// Read back, they give the same method.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Written {
     /// The method's own.

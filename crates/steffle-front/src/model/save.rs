@@ -20,7 +20,7 @@ use crate::Error;
 /// The parameters, and what is needed to use them.
 pub const MODEL: &str = "model.safetensors";
 /// What is known about the model.
-pub const METRICS: &str = "metrics.json";
+pub(super) const METRICS: &str = "metrics.json";
 pub(super) const SCHEMA: &str = "schema.json";
 const TRACE: &str = "trace.jsonl";
 

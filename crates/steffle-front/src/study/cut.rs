@@ -58,6 +58,8 @@ impl Serialize for Centralisation {
 }
 
 /// How rows are split, and the seed of everything random in a study.
+///
+/// The same seed gives the same study.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Split {
     /// The share of the training rows that is held out to choose settings by.

@@ -9,6 +9,8 @@ use steffle_data::{Dataset, Dialect, Groups, Schema, Unmatched, encode, evaluati
 use crate::Error;
 
 /// Encoded records whose groups may be looked at, because they are not trained on.
+///
+/// A model is judged on them.
 #[derive(Clone)]
 pub struct HeldOut {
     pub(crate) records: Records,

@@ -17,6 +17,8 @@ pub struct Correction<'a> {
 }
 
 /// What is added to the sums of the classes, and the variance of its noise.
+///
+/// Sums of guessed classes with it are unbiased, but for the noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrected {
     /// Per class (two classes: of class 1).

@@ -25,7 +25,7 @@ pub const GAMMA: f64 = 0.1;
 pub const SHRINK: f64 = 0.1;
 
 /// The variance of a class membership that the decode assumes where it does not know better.
-pub const MEMBERSHIP_VARIANCE: f64 = 0.2;
+const MEMBERSHIP_VARIANCE: f64 = 0.2;
 
 /// A message as it was released: per class (two classes: class 1 only), in the coordinates of the
 /// features and in units in which a weight at the cap has length 1.
@@ -47,6 +47,8 @@ pub struct Rule {
 }
 
 /// Public sums over the capped features of one silo, or of all that pool.
+///
+/// With a released message they tell who is likely in which class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     /// Records in some cell.

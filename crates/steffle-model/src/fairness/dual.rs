@@ -68,7 +68,7 @@ pub enum DualSet {
     ///
     /// `|W*|_F >= sqrt(l)`, so a diameter below `2 sqrt(l)` cuts the maximiser off.
     Ball {
-        /// D.
+        /// The diameter, D.
         diameter: f64,
     },
     /// `[0, p~_r^(-1/2)]` in row r: it contains W* for every positive p~.

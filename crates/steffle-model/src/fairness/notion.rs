@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A fairness notion as a user names it, before labels and strata are known.
+///
+/// It says whose decisions should be independent of `s`, and given what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum NotionName {
@@ -88,6 +90,8 @@ impl fmt::Display for NotionName {
 }
 
 /// A fairness notion: which cell a record is in.
+///
+/// Within a cell, decisions should not depend on `s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notion {
     /// One cell for all.

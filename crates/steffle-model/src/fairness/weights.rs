@@ -1,6 +1,8 @@
 //! Class weights `p~`: estimates of `P(s | cell)`.
 
 /// Weights of the k classes in one cell; 0 for a class that is absent and left out of the sum.
+///
+/// They add up to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassWeights(Vec<f64>);
 

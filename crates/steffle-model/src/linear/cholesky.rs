@@ -1,9 +1,14 @@
 //! The Cholesky factor of a positive definite matrix, by blocks of columns.
+//!
+//! Every entry is its matrix entry minus products, one after the other in the order of the columns,
+//! then one division: the three loops of a textbook, to the bit, whatever the tiles, the threads and
+//! the lanes are (tested).
 
 use rayon::prelude::*;
 
 use super::Symmetric;
 use super::dots::{dot, dots};
+use crate::model::kernel::vector::{COLUMNS, ROWS, solve_rows, subtract_products};
 
 /// Columns that are factored together.
 const BLOCK: usize = 48;
@@ -124,29 +129,45 @@ impl Cholesky {
     }
 }
 
-/// Takes what the columns before `start` explain out of columns `start..end`, from row `start` on.
+/// Takes what the columns before `start` explain out of columns `start..end`, from row `start` on:
+/// tile by tile, all sums of a tile in registers.
 fn subtract_left(values: &mut [f64], size: usize, start: usize, end: usize) {
     if start == 0 {
         return;
     }
-    let panel: Vec<f64> =
-        (start..end).flat_map(|i| values[i * size..][..start].iter().copied()).collect();
-    values[start * size..].par_chunks_mut(size * 4).for_each(|rows| {
-        for row in rows.chunks_exact_mut(size) {
-            let (left, right) = row.split_at_mut(start);
-            let own = &mut right[..end - start];
-            let (fours, rest) = own.as_chunks_mut::<4>();
-            let (panel_fours, panel_rest) = panel.split_at(fours.len() * 4 * start);
-            for (four, panel) in fours.iter_mut().zip(panel_fours.chunks_exact(4 * start)) {
-                let of = |at: usize| &panel[at * start..][..start];
-                let sums = dots([of(0), of(1), of(2), of(3)], left);
-                four.iter_mut().zip(sums).for_each(|(entry, sum)| *entry -= sum);
+    let panel = panel(values, size, start, end);
+    values[start * size..].par_chunks_mut(size * ROWS).for_each(|rows| {
+        let mut rows: Vec<(&[f64], &mut [f64])> = rows
+            .chunks_exact_mut(size)
+            .map(|row| row.split_at_mut(start))
+            .map(|(left, right)| (&*left, &mut right[..end - start]))
+            .collect();
+        // A short tile reads its first row again, and keeps nothing of that.
+        let left = std::array::from_fn(|at| rows.get(at).unwrap_or(&rows[0]).0);
+        for (tile, panel) in panel.chunks_exact(start).enumerate() {
+            let columns = tile * COLUMNS..((tile + 1) * COLUMNS).min(end - start);
+            let mut sums = [[0.0; COLUMNS]; ROWS];
+            for (sums, (_, own)) in sums.iter_mut().zip(&rows) {
+                sums[..columns.len()].copy_from_slice(&own[columns.clone()]);
             }
-            for (entry, panel) in rest.iter_mut().zip(panel_rest.chunks_exact(start)) {
-                *entry -= dot(panel, left);
+            subtract_products(left, panel, &mut sums);
+            for (sums, (_, own)) in sums.iter().zip(&mut rows) {
+                own[columns.clone()].copy_from_slice(&sums[..columns.len()]);
             }
         }
     });
+}
+
+/// Rows `start..end` of what is left of column `start`, transposed in tiles: `[tile][k][column]`,
+/// zero where a tile is short.
+fn panel(values: &[f64], size: usize, start: usize, end: usize) -> Vec<[f64; COLUMNS]> {
+    let mut panel = vec![[0.0; COLUMNS]; (end - start).div_ceil(COLUMNS) * start];
+    for i in start..end {
+        let (tile, column) = ((i - start) / COLUMNS, (i - start) % COLUMNS);
+        let own = &mut panel[tile * start..][..start];
+        own.iter_mut().zip(&values[i * size..]).for_each(|(at, value)| at[column] = *value);
+    }
+    panel
 }
 
 /// Factors the block on the diagonal.
@@ -158,11 +179,9 @@ fn factor_diagonal(
 ) -> Result<(), NotPositive> {
     for i in start..end {
         for j in start..=i {
-            let sum = dot(
-                &values[i * size + start..i * size + j],
-                &values[j * size + start..j * size + j],
-            );
-            let rest = values[i * size + j] - sum;
+            let (own, other) = (&values[i * size + start..], &values[j * size + start..]);
+            let products = own.iter().zip(other).take(j - start).map(|(own, other)| own * other);
+            let rest = products.fold(values[i * size + j], |rest, product| rest - product);
             if i > j {
                 values[i * size + j] = rest / values[j * size + j];
             } else if rest > 0.0 && rest.is_finite() {
@@ -175,18 +194,20 @@ fn factor_diagonal(
     Ok(())
 }
 
-/// Solves columns `start..end` of the rows below the block on the diagonal.
+/// Solves columns `start..end` of the rows below the block on the diagonal, several rows at a time.
 fn divide_below(values: &mut [f64], size: usize, start: usize, end: usize) {
     let (above, below) = values.split_at_mut(end * size);
-    let diagonal = |i: usize| &above[i * size + start..=i * size + i];
-    below.par_chunks_mut(size.max(1) * 8).for_each(|rows| {
-        for row in rows.chunks_exact_mut(size) {
-            let own = &mut row[start..end];
-            for j in start..end {
-                let factor = diagonal(j);
-                let at = j - start;
-                own[at] = (own[at] - dot(&factor[..at], &own[..at])) / factor[at];
-            }
+    let block: Vec<&[f64]> =
+        (start..end).map(|i| &above[i * size + start..=i * size + i]).collect();
+    below.par_chunks_mut(size.max(1) * COLUMNS).for_each(|rows| {
+        let mut columns = [[0.0; COLUMNS]; BLOCK];
+        let columns = &mut columns[..end - start];
+        for (at, row) in rows.chunks_exact(size).enumerate() {
+            columns.iter_mut().zip(&row[start..]).for_each(|(column, value)| column[at] = *value);
+        }
+        solve_rows(columns, &block);
+        for (at, row) in rows.chunks_exact_mut(size).enumerate() {
+            row[start..].iter_mut().zip(&*columns).for_each(|(value, column)| *value = column[at]);
         }
     });
 }

@@ -123,6 +123,26 @@ fn cholesky_factors_and_solves() {
     }
 }
 
+/// Tiles, threads and lanes change no bit of what three loops give.
+#[test]
+fn a_factor_is_the_textbooks() {
+    for size in [1, 5, 6, 8, 47, 48, 49, 55, 97, 200] {
+        let entry = |i: usize, j: usize| ((i * 29 + j * 13) as f64).cos() * 0.3;
+        let product = |i: usize, j: usize| (0..size).map(|k| entry(i, k) * entry(j, k)).sum();
+        let mut matrix = Symmetric::from_lower(size, product);
+        matrix.add_diagonal(0.25);
+        let factor = Cholesky::new(matrix.clone()).unwrap();
+        let mut plain = vec![vec![0.0_f64; size]; size];
+        for i in 0..size {
+            for j in 0..=i {
+                let rest = (0..j).fold(matrix.at(i, j), |rest, k| rest - plain[i][k] * plain[j][k]);
+                plain[i][j] = if i == j { rest.sqrt() } else { rest / plain[j][j] };
+            }
+            assert_eq!(factor.row(i), &plain[i][..=i], "{size} {i}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_positive_is_refused() {
     let mut matrix = Symmetric::from_lower(60, |_, _| 1.0);

@@ -3,6 +3,8 @@
 use crate::record::MISSING_CLASS;
 
 /// What labels and groups are called, and which label is the favourable one.
+///
+/// Reports print them in place of codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     /// Names of the labels, in the order of their codes.

@@ -89,6 +89,8 @@ pub struct LabelRates {
 }
 
 /// A group, or a label within a group, that has too few records for its rates to be compared.
+///
+/// Gaps are taken over the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Name of the group.
@@ -126,6 +128,8 @@ pub struct Intervals {
 }
 
 /// 95 % intervals of a group's metrics; rates are those of the favourable label.
+///
+/// They say what chance in the choice of rows can do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupIntervals {
     /// Of [`GroupReport::error`].

@@ -23,6 +23,8 @@ use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
 
 /// One layer of parameters, `[inputs + 1][outputs]` at `offset` in theta; the last row is the bias.
+///
+/// The layers of a model, one after the other, are its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     /// Where the layer starts in theta.
@@ -41,6 +43,8 @@ impl Block {
 }
 
 /// A differentiable classifier. One file implements one model.
+///
+/// It turns rows into probabilities of labels, and slopes in these into slopes in its layers.
 pub trait Classifier: Send + Sync {
     /// The encoding its rows have.
     fn layout(&self) -> Layout;
@@ -77,6 +81,8 @@ pub trait Classifier: Send + Sync {
 }
 
 /// A model at one value of theta, ready for many chunks of rows.
+///
+/// What can be prepared once for all of them is.
 pub struct Point<'a> {
     model: &'a dyn Classifier,
     theta: &'a [f64],

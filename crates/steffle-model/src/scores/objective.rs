@@ -6,6 +6,8 @@ use crate::model::{Classifier, Pass};
 pub const NO_CELL: u16 = u16::MAX;
 
 /// Scores of a chunk of records and their slopes in the model's logits.
+///
+/// Fairness is about the scores, and their slopes say how theta moves them.
 #[derive(Debug, Default)]
 pub struct ScoreTable {
     /// `phi_i`, `[record][column]`.

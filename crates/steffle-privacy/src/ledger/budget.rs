@@ -80,7 +80,7 @@ fn open_runs() -> u32 {
 /// What may ever be spent from each pot, and what the Gaussian one was made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pots {
-    /// mu^2.
+    /// Of Gaussian messages, in mu^2.
     gaussian: f64,
     made_for: (f64, f64),
     sampled: (f64, f64),
@@ -96,6 +96,8 @@ pub(super) struct Taken {
 }
 
 /// What a pot was made with, what runs took of it, and what is left.
+///
+/// Roundings are on the safe side, so the three need not add up to the last digit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Amount {
@@ -108,6 +110,8 @@ pub struct Amount {
 }
 
 /// What is in the pots of a store, for the unit that has spent most.
+///
+/// Nobody has spent more than it says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Balance {

@@ -28,7 +28,7 @@ pub enum Line {
         grant: GrantId,
         /// Where the noise will come from.
         noise: NoiseKind,
-        /// What for.
+        /// The question, and its cost.
         entry: Entry,
     },
     /// The reply of a reservation was kept; it may be sent.
@@ -44,7 +44,7 @@ pub enum Line {
     },
     /// A grant ended.
     Close {
-        /// Which.
+        /// The grant.
         grant: GrantId,
     },
     /// A line that was not finished when its writer ended was cut off. What it may have

@@ -13,6 +13,8 @@ use crate::error::PrivacyError;
 pub type MemoryLedger = Bookkeeper<Memory>;
 
 /// Keeps replies, and no lines: nobody reads them again.
+///
+/// What it kept is gone with the process.
 #[derive(Debug, Default)]
 pub struct Memory(BTreeMap<u64, Vec<u8>>);
 

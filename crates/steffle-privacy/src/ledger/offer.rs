@@ -71,6 +71,8 @@ pub enum Claim {
 }
 
 /// How the costs of a Gaussian grant are kept; others ignore it.
+///
+/// More totals let those who are asked less often spend less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accounts {

@@ -66,6 +66,8 @@ pub struct Cost {
 }
 
 /// How much noise would have been needed for the setting's epsilon, both messages together.
+///
+/// It depends on who knows which records are in a batch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Needed {
     /// Secret Poisson batches, contributions not centred.
@@ -85,7 +87,7 @@ pub struct Needed {
 /// No secret batch lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FullBatchNoise {
-    /// T.
+    /// Rounds, T.
     pub rounds: Rounds,
     /// z of both messages together.
     pub noise_multiplier: NoiseMultiplier,

@@ -30,6 +30,4 @@ mod theorem;
 
 pub use analysis::{Analysis, Condition, Cost, FullBatchNoise, Needed};
 pub use setting::{Experiment, Setting, rounds_of_epochs};
-pub use theorem::{
-    claimed_epsilon, dual_distance, dual_distance_two_classes, sigma_dual, sigma_theta,
-};
+pub use theorem::{claimed_epsilon, dual_distance, sigma_dual, sigma_theta};

@@ -27,6 +27,8 @@ pub struct Setting {
 }
 
 /// A data set of the paper's section 5, cut into three silos.
+///
+/// Its sizes are the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Experiment {

@@ -43,7 +43,7 @@ pub fn dual_distance(batch: usize, rho: GroupFraction) -> f64 {
 
 /// The same exactly, for two classes whose weights are their shares and a full batch of `records`:
 /// `2 / (n sqrt(rho (1 - rho)))`.
-pub fn dual_distance_two_classes(records: usize, rho: GroupFraction) -> f64 {
+pub(super) fn dual_distance_two_classes(records: usize, rho: GroupFraction) -> f64 {
     2.0 / (records as f64 * (rho.value() * (1.0 - rho.value())).sqrt())
 }
 

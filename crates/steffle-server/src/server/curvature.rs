@@ -35,7 +35,7 @@ enum Layer {
 ///
 /// Some of them stand for the inverse of the Hessian.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CurvaturePair {
+pub(crate) struct CurvaturePair {
     step: Vec<f64>,
     change: Vec<f64>,
     inverse: f64,
@@ -53,7 +53,7 @@ impl InverseHessian {
     }
 
     /// The estimate after one more pair: the result maps its change to its step.
-    pub fn push_pair(&mut self, pair: CurvaturePair) {
+    pub(crate) fn push_pair(&mut self, pair: CurvaturePair) {
         self.layers.push(Layer::Pair(pair));
     }
 
@@ -132,7 +132,7 @@ impl InverseHessian {
 
 impl CurvaturePair {
     /// `None` where the curvature along the step is not positive.
-    pub fn new(step: Vec<f64>, change: Vec<f64>) -> Option<Self> {
+    pub(crate) fn new(step: Vec<f64>, change: Vec<f64>) -> Option<Self> {
         let curvature = dot(&step, &change);
         let positive = curvature > 1e-12 * dot(&change, &change).sqrt() * dot(&step, &step).sqrt();
         positive.then(|| Self { step, change, inverse: 1.0 / curvature })
@@ -144,7 +144,7 @@ impl CurvaturePair {
     }
 
     /// The multiple of the identity that fits this pair best.
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         1.0 / (self.inverse * dot(&self.change, &self.change))
     }
 

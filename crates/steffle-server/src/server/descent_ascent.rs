@@ -12,9 +12,9 @@ use super::{Aggregate, Problem, Steps};
 /// Of the parameters and of the dual matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// eta_theta at the start.
+    /// Of theta at the start, eta_theta.
     pub theta: f64,
-    /// eta_w.
+    /// Of the dual matrix, eta_w.
     pub dual: f64,
     /// eta_theta is multiplied by this four times, at the quarters of the run: the paper decays
     /// by 0.8 every 10 of 40 epochs.

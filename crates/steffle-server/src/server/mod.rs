@@ -9,12 +9,14 @@ mod output;
 mod problem;
 
 pub use aggregate::{Aggregate, AggregateCell};
-pub use curvature::{CurvaturePair, InverseHessian};
+pub(crate) use curvature::CurvaturePair;
+pub use curvature::InverseHessian;
 pub use descent_ascent::{DescentAscent, Rates};
 pub use fit::fit;
 pub(crate) use minimise::memory;
 pub use minimise::{Minimum, Tolerance, minimise, minimise_from};
-pub use output::{Output, OutputError, Returned};
+pub(crate) use output::Returned;
+pub use output::{Output, OutputError};
 pub use problem::Problem;
 
 use steffle_wire::{Batch, Question};

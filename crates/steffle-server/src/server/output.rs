@@ -55,7 +55,7 @@ impl fmt::Display for Output {
 ///
 /// The last one, their average, or one at random as in the theorem.
 #[derive(Debug)]
-pub struct Returned {
+pub(crate) struct Returned {
     output: Output,
     rounds: u32,
     /// The iterate that [`Output::Random`] drew before the first round.
@@ -65,14 +65,14 @@ pub struct Returned {
 
 impl Returned {
     /// For `rounds` rounds of the run with this seed.
-    pub fn new(output: Output, rounds: u32, seed: u64) -> Self {
+    pub(crate) fn new(output: Output, rounds: u32, seed: u64) -> Self {
         // The modulo's bias is below rounds / 2^64.
         let draw = stream(seed, 0, Purpose::Output, 0).next_u64() % u64::from(rounds.max(1));
         Self { output, rounds, drawn: draw as u32 + 1, theta: Vec::new() }
     }
 
     /// Takes in the iterate after round `round` (the first is 1).
-    pub fn see(&mut self, round: u32, theta: &[f64]) {
+    pub(crate) fn see(&mut self, round: u32, theta: &[f64]) {
         match self.output {
             Output::Last if round < self.rounds => {}
             Output::Random if round != self.drawn => {}
@@ -87,7 +87,7 @@ impl Returned {
     }
 
     /// The returned parameters.
-    pub fn finish(self) -> Vec<f64> {
+    pub(crate) fn finish(self) -> Vec<f64> {
         self.theta
     }
 }

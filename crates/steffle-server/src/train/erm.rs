@@ -8,11 +8,6 @@ use crate::federation::{Federation, FederationError};
 use crate::game::RIDGE;
 use crate::server::{Minimum, Tolerance, fit, minimise};
 
-/// The unconstrained model and how well it was solved.
-///
-/// Every fair model is compared with it.
-pub type ErmOutcome = Minimum;
-
 /// What silos send so that models are found.
 ///
 /// More than gradients saves most of the trips.
@@ -47,7 +42,7 @@ pub fn erm<T: Transport>(
     rule: FitRule,
     tolerance: Tolerance,
     observe: impl FnMut(u32, f64) -> ControlFlow<()>,
-) -> Result<ErmOutcome, FederationError> {
+) -> Result<Minimum, FederationError> {
     if rule.in_few_trips(federation.model().blocks().len()) {
         return fit::fit(start.len(), |question| federation.ask_fit(question), observe);
     }

@@ -66,6 +66,8 @@ fn rungs(from: f64, to: f64) -> impl Iterator<Item = f64> {
 }
 
 /// Solves for one lambda after the other on a federation whose classes are imputed.
+///
+/// Each solution is the start of the next.
 pub struct FairPath<'a, T> {
     federation: &'a mut Federation<T>,
     penalty: Penalty,

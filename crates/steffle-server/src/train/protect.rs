@@ -11,6 +11,8 @@ use steffle_wire::{Batch, Opening, Share, Terms};
 use super::{Mode, Schedule};
 
 /// The protection of a plan: what is promised and how.
+///
+/// It follows from settings and public sizes, so a plan shows it before anything is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Protected {
     /// What is claimed about every store.

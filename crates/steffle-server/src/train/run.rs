@@ -48,7 +48,7 @@ pub struct Theorem {
 pub struct Outcome {
     /// The returned parameters.
     pub theta: Vec<f64>,
-    /// T.
+    /// Rounds, T.
     pub rounds: u32,
     /// Every round.
     pub trace: Vec<RoundTrace>,

@@ -145,7 +145,7 @@ impl Schedule {
         }
     }
 
-    /// T.
+    /// Rounds, T.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }

@@ -32,6 +32,8 @@ use self::party::Party;
 use crate::division::Objective;
 
 /// Makes scores of their name; `None` for a name it does not know.
+///
+/// A host with a problem of its own gives its nodes one.
 pub type BuildScores = fn(&Scores) -> Option<Arc<dyn Objective>>;
 
 /// SteFFLe's own scores, the model's outputs.

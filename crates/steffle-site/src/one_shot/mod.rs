@@ -14,7 +14,8 @@
 pub mod decode;
 mod rare;
 
-pub use rare::{FEWEST, rare_column};
+use rare::FEWEST;
+pub(crate) use rare::rare_column;
 
 use steffle_attributes::CappedError;
 use steffle_model::linear::NotPositive;

@@ -5,11 +5,11 @@ use steffle_model::linear::Features;
 use super::OneShotError;
 
 /// Fewest records that a feature must have before its row of a Gram matrix may leave a silo.
-pub const FEWEST: usize = 5;
+pub(super) const FEWEST: usize = 5;
 
-/// The first feature that fewer than [`FEWEST`] records of the silo have, if one does: its row of
+/// The first feature that fewer than `FEWEST` records of the silo have, if one does: its row of
 /// the Gram matrix could be copied from a record. A feature that nobody has shows nobody.
-pub fn rare_column(features: &Features<'_>) -> Option<OneShotError> {
+pub(crate) fn rare_column(features: &Features<'_>) -> Option<OneShotError> {
     let (rows, width) = (features.rows(), features.width());
     let mut counts = vec![vec![0_usize; width + 1]; features.cells()];
     for (cell, counts) in counts.iter_mut().enumerate() {

@@ -49,8 +49,8 @@ pub(super) fn add(args: &AddArgs, output: Output) -> Result<(), Failure> {
 /// Why the sum of the epsilons is not it.
 fn why(runs: &[Run], plain: f64, epsilon: f64) -> String {
     let mut text = format!(
-        "If the runs are about the same people, they cost epsilon {} together, where the epsilons alone \
-         sum to {plain}.",
+        "If the runs are about the same people and were settled before the first result, they cost \
+         epsilon {} together, where the epsilons alone sum to {plain}.",
         up(epsilon)
     );
     if runs.iter().filter(|run| run.promise.gaussian).count() > 1 {
@@ -65,7 +65,8 @@ fn why(runs: &[Run], plain: f64, epsilon: f64) -> String {
         text += " Simulations protect nobody and spend nothing: they count as if their noise had been \
                  secret.";
     }
-    text += " A ledger keeps this sum by itself, for every person: steffle ledger show.";
+    text += " A run that is decided on after a result needs a budget that was fixed before: a ledger keeps \
+             one, and this sum, for every person (steffle ledger show).";
     text
 }
 

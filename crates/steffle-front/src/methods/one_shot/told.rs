@@ -30,6 +30,8 @@ pub struct OneShotReport {
 }
 
 /// An estimate from the release, with the standard error that its noise gives.
+///
+/// Chance in the choice of rows is not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// The estimate.

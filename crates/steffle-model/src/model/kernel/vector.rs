@@ -89,6 +89,47 @@ vectorised! {
     }
 }
 
+/// Rows of a tile of a matrix product: six by eight sums, their factors and products fit into
+/// sixteen registers of four lanes.
+pub(crate) const ROWS: usize = 6;
+/// Columns of a tile.
+pub(crate) const COLUMNS: usize = 8;
+
+vectorised! {
+    /// Subtracts `left[row][k] panel[k][column]` from each entry of a tile, for one k after the other.
+    pub(crate) wide subtract_products(
+        left: [&[f64]; ROWS],
+        panel: &[[f64; COLUMNS]],
+        tile: &mut [[f64; COLUMNS]; ROWS]
+    ) {
+        let left = left.map(|row| &row[..panel.len()]);
+        let mut sums = *tile;
+        for (k, panel) in panel.iter().enumerate() {
+            for (sums, row) in sums.iter_mut().zip(left) {
+                for (sum, value) in sums.iter_mut().zip(panel) {
+                    *sum -= row[k] * value;
+                }
+            }
+        }
+        *tile = sums;
+    }
+}
+
+vectorised! {
+    /// Solves `x L' = b` for several rows b, one lane each; `block` has the rows of L up to the
+    /// diagonal.
+    pub(crate) wide solve_rows(columns: &mut [[f64; COLUMNS]], block: &[&[f64]]) {
+        for at in 0..block.len() {
+            let (solved, rest) = columns.split_at_mut(at + 1);
+            let x = &mut solved[at];
+            *x = x.map(|value| value / block[at][at]);
+            for (rest, row) in rest.iter_mut().zip(&block[at + 1..]) {
+                rest.iter_mut().zip(&*x).for_each(|(rest, x)| *rest -= x * row[at]);
+            }
+        }
+    }
+}
+
 /// `e^x` as numerator and denominator: a sigmoid divides anyway, and a ratio of short polynomials is
 /// as close as a long one. Without branches, so that several can be computed at a time.
 ///

@@ -148,5 +148,6 @@ fn no_reply_ends_a_server() {
         "{damaged} damaged replies, {inside} inside; {} of {RUNS} finished",
         of(&count.finished)
     );
-    assert!(2 * inside > damaged && of(&count.finished) > 0, "{inside} of {damaged}");
+    assert!(damaged >= 100_000 && 2 * inside > damaged, "{inside} of {damaged}");
+    assert!(of(&count.finished) > 0);
 }

@@ -6,7 +6,7 @@ mod logistic;
 mod softmax;
 mod straight;
 
-pub use straight::straight_memberships;
+pub(crate) use straight::straight_memberships;
 
 use steffle_attributes::Capped;
 use steffle_model::decode::{ClassSums, Moments, Rule, SHRINK};

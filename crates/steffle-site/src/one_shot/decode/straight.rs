@@ -4,7 +4,7 @@ use steffle_attributes::Capped;
 use steffle_model::decode::{Rule, memberships};
 
 /// The memberships of all records under a linear rule, `[record][class]`.
-pub fn straight_memberships(capped: &Capped<'_>, rule: &Rule) -> Vec<f64> {
+pub(crate) fn straight_memberships(capped: &Capped<'_>, rule: &Rule) -> Vec<f64> {
     let (scales, records) = (capped.scales(), capped.features().len());
     let scores: Vec<Vec<f64>> =
         rule.weights.iter().map(|weights| capped.features().scores(weights)).collect();
