@@ -29,7 +29,7 @@ impl Progress {
     /// Goes on to a task of `steps` steps.
     pub(crate) fn steps(&self, task: &str, steps: usize) {
         // The template is a constant; were it wrong, the default bar would do.
-        let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {eta}");
+        let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} {eta} left");
         self.0.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         self.0.set_length(steps as u64);
         self.0.set_position(0);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use csv::{ByteRecord, ReaderBuilder};
 
+use super::blocks::{self, Layout};
 use super::builder::{Builder, Misfit};
 use super::dialect::{Delimiter, Dialect, Encoding, Markers, find_delimiter};
 use super::notation::{Evidence, Notation, Verdict};
@@ -17,7 +18,7 @@ use crate::{CellError, Error};
 const MANY_NUMBERS: u64 = 20;
 
 /// Characters of a cell beyond this are no value.
-const LONGEST_CELL: usize = 1 << 20;
+pub(super) const LONGEST_CELL: usize = 1 << 20;
 
 /// Reads a delimited file in chunks.
 pub(super) struct CsvReader {
@@ -39,21 +40,7 @@ impl CsvReader {
         columns: &Columns,
         dialect: &Dialect,
     ) -> Result<Self, Error> {
-        let (sample, whole) = file.sample()?;
-        let found = || Delimiter(find_delimiter(&sample, whole, usual));
-        let delimiter = dialect.delimiter.unwrap_or_else(found);
-        let mut first = Lines::open(file, delimiter, dialect)?;
-        let mut reading = Reading {
-            delimiter: Some(delimiter),
-            delimiter_found: dialect.delimiter.is_none(),
-            packing: file.packing,
-            encoding: file.encoding,
-            without_header: !dialect.columns.is_empty(),
-            renamed: first.renamed.clone(),
-            nameless: first.nameless.clone(),
-            number_in_header: first.number_in_header(dialect),
-            ..Reading::default()
-        };
+        let (mut first, delimiter, mut reading) = begin(file, usual, dialect)?;
         let markers = dialect.markers();
         let names = first.names.clone();
         let looked_at: Vec<usize> = match columns {
@@ -108,6 +95,24 @@ impl CsvReader {
         Ok(Self { lines, chosen, notations, markers, reading })
     }
 
+    /// The whole file as a table: read once where nothing in it is unusual, else line by line.
+    pub(super) fn whole(
+        file: &TextFile,
+        usual: u8,
+        columns: &Columns,
+        dialect: &Dialect,
+    ) -> Result<Table, Error> {
+        let (Lines { origin, names, .. }, delimiter, reading) = begin(file, usual, dialect)?;
+        let chosen = columns.choose(&origin, &names, |_| Kind::Text)?;
+        let (chosen, markers) = (chosen.into_iter().map(|(at, _)| at).collect(), dialect.markers());
+        let layout = Layout { delimiter: delimiter.0, names: &names, chosen, markers: &markers };
+        let Some(read) = blocks::read(file, &layout, columns, dialect) else {
+            return Self::new(file, usual, columns, dialect)?.next_chunk(usize::MAX);
+        };
+        let names = layout.chosen.iter().map(|&at| names[at].clone()).collect();
+        Ok(Table::from_parts(origin, names, read, 0).with_reading(reading))
+    }
+
     /// The names of all columns of the file.
     pub(super) fn names(&self) -> &[String] {
         &self.lines.names
@@ -134,6 +139,30 @@ impl CsvReader {
         let table = Table::from_parts(lines.origin.clone(), names, columns, first);
         Ok(table.with_reading(self.reading.clone()))
     }
+}
+
+/// The file after its header, what stands between its cells, and what that decides.
+fn begin(
+    file: &TextFile,
+    usual: u8,
+    dialect: &Dialect,
+) -> Result<(Lines, Delimiter, Reading), Error> {
+    let (sample, whole) = file.sample()?;
+    let found = || Delimiter(find_delimiter(&sample, whole, usual));
+    let delimiter = dialect.delimiter.unwrap_or_else(found);
+    let lines = Lines::open(file, delimiter, dialect)?;
+    let reading = Reading {
+        delimiter: Some(delimiter),
+        delimiter_found: dialect.delimiter.is_none(),
+        packing: file.packing,
+        encoding: file.encoding,
+        without_header: !dialect.columns.is_empty(),
+        renamed: lines.renamed.clone(),
+        nameless: lines.nameless.clone(),
+        number_in_header: lines.number_in_header(dialect),
+        ..Reading::default()
+    };
+    Ok((lines, delimiter, reading))
 }
 
 /// The lines of a file, one at a time.

@@ -1,5 +1,6 @@
 //! Tables of named columns, read from CSV and Parquet files.
 
+mod blocks;
 mod builder;
 mod categories;
 #[cfg(feature = "parquet")]

@@ -21,7 +21,7 @@ impl Notation {
     /// The number that a cell holds, if it holds one.
     pub(super) fn parse(self, cell: &str) -> Option<f64> {
         match self {
-            Self::Plain => cell.parse().ok(),
+            Self::Plain => whole(cell).or_else(|| cell.parse().ok()),
             Self::Point => cell.parse().ok().or_else(|| read(cell, '.')),
             Self::Comma if cell.contains('.') => read(cell, ','),
             Self::Comma => cell.parse().ok().or_else(|| read(cell, ',')),
@@ -80,6 +80,11 @@ impl Evidence {
     /// Whether no further cell can change that this is text.
     pub(super) fn is_text(&self) -> bool {
         self.no_number() && self.dates.is_over()
+    }
+
+    /// Whether a cell was seen, and all of them were numbers as programs write them, and no dates.
+    pub(super) fn is_plain_number(&self) -> bool {
+        self.plain && self.numbers > 0 && self.dates.is_over()
     }
 
     /// Whether no cell has been seen.
@@ -162,6 +167,16 @@ impl Evidence {
             _ => Verdict::Text,
         }
     }
+}
+
+/// A number of a few digits, the usual one: it is exact, so that there is nothing to round.
+fn whole(cell: &str) -> Option<f64> {
+    let digit = |number: u64, byte: &u8| {
+        byte.is_ascii_digit().then(|| 10 * number + u64::from(byte - b'0'))
+    };
+    let few = (1..16).contains(&cell.len());
+    let number = few.then(|| cell.as_bytes().iter().try_fold(0, digit)).flatten()?;
+    Some(number as f64)
 }
 
 /// Signs of money that may stand before or after a number.

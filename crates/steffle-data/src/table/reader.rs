@@ -94,6 +94,35 @@ impl Reader {
     /// The same for a file whose owner says how it is written. A file of any name that promises nothing
     /// else is text, if a delimiter is given or it looks like text.
     pub fn open_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Self, Error> {
+        Ok(Self(match Opened::at(path, dialect)? {
+            Opened::Text(text, usual) => {
+                Format::Csv(Box::new(CsvReader::new(&text, usual, columns, dialect)?))
+            }
+            Opened::Parquet(file) => {
+                Format::Parquet(Box::new(parquet(path, file, columns, dialect)?))
+            }
+        }))
+    }
+
+    /// The next rows, at most `limit` of them; none at the end.
+    pub fn next_chunk(&mut self, limit: usize) -> Result<Option<Table>, Error> {
+        let table = match &mut self.0 {
+            Format::Csv(reader) => reader.next_chunk(limit)?,
+            Format::Parquet(reader) => reader.next_chunk(limit)?,
+        };
+        Ok((table.columns().first().map_or(0, Column::len) > 0).then_some(table))
+    }
+}
+
+/// A file that exists, by its format.
+enum Opened {
+    /// With the delimiter that is usual for its name.
+    Text(TextFile, u8),
+    Parquet(File),
+}
+
+impl Opened {
+    fn at(path: &Path, dialect: &Dialect) -> Result<Self, Error> {
         let format = match FileFormat::of(path) {
             Err(Error::Extension { .. })
                 if dialect.delimiter.is_some() || looks_like_text(path)? =>
@@ -107,36 +136,23 @@ impl Reader {
             let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
             return Err(Error::Io { path: path.to_path_buf(), source });
         }
-        Ok(Self(match format {
+        Ok(match format {
             FileFormat::Delimited(usual, packing) => {
                 let path = path.to_path_buf();
-                let text = TextFile { path, packing, encoding: dialect.encoding };
-                Format::Csv(Box::new(CsvReader::new(&text, usual, columns, dialect)?))
+                Self::Text(TextFile { path, packing, encoding: dialect.encoding }, usual)
             }
-            FileFormat::Parquet => {
-                let origin = path.display().to_string();
-                let reader = ParquetReader::new(origin, file, columns, dialect.markers())?;
-                Format::Parquet(Box::new(reader))
-            }
-        }))
+            FileFormat::Parquet => Self::Parquet(file),
+        })
     }
+}
 
-    /// The next rows, at most `limit` of them; none at the end.
-    pub fn next_chunk(&mut self, limit: usize) -> Result<Option<Table>, Error> {
-        let table = match &mut self.0 {
-            Format::Csv(reader) => reader.next_chunk(limit)?,
-            Format::Parquet(reader) => reader.next_chunk(limit)?,
-        };
-        Ok((table.columns().first().map_or(0, Column::len) > 0).then_some(table))
-    }
-
-    /// All remaining rows, which may be none.
-    fn rest(&mut self) -> Result<Table, Error> {
-        match &mut self.0 {
-            Format::Csv(reader) => reader.next_chunk(usize::MAX),
-            Format::Parquet(reader) => reader.next_chunk(usize::MAX),
-        }
-    }
+fn parquet(
+    path: &Path,
+    file: File,
+    columns: &Columns,
+    dialect: &Dialect,
+) -> Result<ParquetReader, Error> {
+    ParquetReader::new(path.display().to_string(), file, columns, dialect.markers())
 }
 
 /// The column names of a file, as they are used.
@@ -155,7 +171,10 @@ pub fn read(path: &Path, columns: &Columns) -> Result<Table, Error> {
 
 /// A whole file as a table, where its owner says how it is written.
 pub fn read_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Table, Error> {
-    Reader::open_as(path, columns, dialect)?.rest()
+    match Opened::at(path, dialect)? {
+        Opened::Text(text, usual) => CsvReader::whole(&text, usual, columns, dialect),
+        Opened::Parquet(file) => parquet(path, file, columns, dialect)?.next_chunk(usize::MAX),
+    }
 }
 
 /// A Parquet file that is already in memory.
