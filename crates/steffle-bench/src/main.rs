@@ -7,6 +7,7 @@
 //! cargo run --release -p steffle-bench -- generated
 //! cargo run --release -p steffle-bench -- factor --python python3
 //! cargo run --release -p steffle-bench -- ledger
+//! cargo run --release -p steffle-bench -- rounds
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! ```
 
@@ -19,6 +20,7 @@ mod ledger;
 mod methods;
 mod peer;
 mod problem;
+mod rounds;
 mod speed;
 mod synthetic;
 
@@ -48,11 +50,16 @@ enum Task {
     Generated(generated::Arguments),
     /// What the budget book on disk adds to a round: syncs, bytes and milliseconds.
     Ledger(ledger::Arguments),
+    /// Where the time of a round goes: computing, carrying messages between processes, the ledger.
+    Rounds(rounds::Arguments),
     /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
     Methods(methods::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
     #[command(hide = true)]
     GrowthPoint(growth::Point),
+    /// A site of `rounds`.
+    #[command(hide = true)]
+    RoundSite(rounds::Site),
 }
 
 /// What a benchmark returns: any failure ends it with its message.
@@ -67,6 +74,8 @@ fn main() -> ExitCode {
         Task::Generated(arguments) => generated::run(&arguments),
         Task::Ledger(arguments) => ledger::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),
+        Task::Rounds(arguments) => rounds::run(&arguments),
+        Task::RoundSite(site) => rounds::run_site(&site),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
     match outcome {

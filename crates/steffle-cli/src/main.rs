@@ -46,7 +46,9 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
     let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::bug(error.to_string()))?;
     interrupt::install()?;
     match cli.command {
-        Command::Train(train) => commands::train(*train, deepest(&matches), output),
+        Command::Train(train) => {
+            commands::train(*train, deepest(&matches), output, commands::Carried::Here)
+        }
         Command::Sweep(sweep) => commands::sweep(&sweep, output),
         Command::Reproduce(reproduce) => commands::reproduce(&reproduce, output),
         Command::Predict(predict) => commands::predict(&predict, output),
@@ -54,7 +56,9 @@ fn run(typed: Vec<OsString>, output: Output) -> Result<(), Failure> {
         Command::Choose(choose) => commands::choose(&choose, output),
         Command::Data(data) => commands::data(*data, deepest(&matches), output),
         Command::Privacy(privacy) => commands::privacy(&privacy, output),
+        Command::Silo(silo) => commands::silo(&silo, output),
         Command::Node(node) => commands::node(&node),
+        Command::Server(server) => commands::server(*server, deepest(&matches), output),
         Command::Ledger(ledger) => commands::ledger(&ledger, output),
         Command::Audit(audit) => commands::audit(&audit, output),
         Command::Completions { shell } => commands::completions(shell, output),

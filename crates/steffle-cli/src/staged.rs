@@ -23,12 +23,28 @@ pub(crate) struct Staged {
     target: PathBuf,
     replace: bool,
     done: bool,
+    /// Of a directory: held while its process lives, so that what a killed one left is told from what
+    /// somebody writes.
+    lock: Option<File>,
 }
+
+/// The file in an unfinished directory that its process has locked.
+const LOCK: &str = "lock";
 
 impl Staged {
     /// Starts a directory; creates the directories above it.
     pub(crate) fn directory(target: &Path, replace: bool) -> Result<Self, Failure> {
-        let (mut staged, ()) = Self::start(target, replace, |path| fs::create_dir(path))?;
+        let begin = |path: &Path| {
+            if abandoned(path) {
+                fs::remove_dir_all(path)?;
+            }
+            fs::create_dir(path)?;
+            let lock = File::create(path.join(LOCK))?;
+            lock.try_lock().map_err(io::Error::from)?;
+            Ok(lock)
+        };
+        let (mut staged, lock) = Self::start(target, replace, begin)?;
+        staged.lock = Some(lock);
         staged.contents.push("contents");
         fs::create_dir(&staged.contents).map_err(|e| Failure::at(&staged.contents, &e))?;
         Ok(staged)
@@ -66,7 +82,7 @@ impl Staged {
             _ => Failure::at(&unfinished.path, &error),
         })?;
         let (contents, target) = (unfinished.path.clone(), target.to_path_buf());
-        Ok((Self { unfinished, contents, target, replace, done: false }, created))
+        Ok((Self { unfinished, contents, target, replace, done: false, lock: None }, created))
     }
 
     /// Where to write meanwhile.
@@ -81,6 +97,7 @@ impl Staged {
         moved.map_err(|e| Failure::at(&self.target, &e))?;
         self.done = true;
         // The emptied directory around the contents; a file has none.
+        let _ = fs::remove_file(self.unfinished.path.join(LOCK));
         let _ = fs::remove_dir(&self.unfinished.path);
         sync_directory(parent(&self.target)).map_err(|e| Failure::at(&self.target, &e))
     }
@@ -110,6 +127,12 @@ impl Drop for Staged {
             interrupt::release(&self.unfinished, || self.unfinished.remove());
         }
     }
+}
+
+/// Whether a process that was killed left it.
+fn abandoned(path: &Path) -> bool {
+    let lock = File::open(path.join(LOCK));
+    lock.is_ok_and(|lock| lock.try_lock().is_ok())
 }
 
 fn busy(target: &Path, temporary: &Path) -> Failure {

@@ -121,6 +121,36 @@ pub enum Error {
         /// What is wrong, with the line.
         message: String,
     },
+    /// Ids that cannot become pseudonyms, or a key that is none.
+    #[error("{}: {message}", path.display())]
+    Pseudonyms {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A site's own file that cannot be used.
+    #[error("{}: {message}", path.display())]
+    Silo {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        message: String,
+    },
+    /// A site that declares something else than was agreed on.
+    #[error(
+        "field `{field}` of its recipe is {}, and the job says {}; whoever is wrong changes it",
+        declared(own),
+        declared(agreed)
+    )]
+    Otherwise {
+        /// The field of the recipe.
+        field: &'static str,
+        /// What the site says.
+        own: Vec<String>,
+        /// What the job says.
+        agreed: Vec<String>,
+    },
     /// A column type that has no meaning here.
     #[error(
         "{origin}: column `{column}` has type {found}; allowed are flat columns of booleans, \
@@ -435,5 +465,14 @@ impl Error {
 impl From<crate::parts::FilesError> for Error {
     fn from(problem: crate::parts::FilesError) -> Self {
         Self::Files(Box::new(problem))
+    }
+}
+
+/// Names as a message shows them.
+fn declared(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [one] => format!("`{one}`"),
+        several => format!("[{}]", several.join(", ")),
     }
 }

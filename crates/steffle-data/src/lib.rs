@@ -49,6 +49,7 @@ mod error;
 mod nearest;
 mod partition;
 mod parts;
+mod pseudonyms;
 mod recipe;
 mod schema;
 #[cfg(test)]
@@ -61,7 +62,11 @@ pub use describe::{ColumnDescription, Description, Group, Meaning, Share, descri
 pub use error::{CellError, Error};
 pub use nearest::nearest;
 pub use partition::partition;
-pub use parts::{Cut, FilesError, Format, Job, Loaded, Parts, Site, TestFiles, Tested};
+pub use parts::{
+    Absent, Cut, Declared, FilesError, Format, Holds, Job, Levels, Loaded, Looked, Member, Parts,
+    Silo, Site, SitePolicy, TestFiles, Tested, UnmatchedIds,
+};
+pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
     Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,

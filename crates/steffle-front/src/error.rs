@@ -126,6 +126,12 @@ impl Error {
         self
     }
 
+    /// The same error, of a site.
+    pub(crate) fn at_site(mut self, name: &str) -> Self {
+        self.0.text = format!("site {name}: {}", self.0.text);
+        self
+    }
+
     fn about(mut self, key: &str, given: Option<String>) -> Self {
         self.0.setting = Some(Setting { key: key.to_owned(), given });
         self

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use steffle::federation::{Agreement, Federation, FederationError, RunKind};
+use steffle::federation::{Agreement, Federation, FederationError, Gathered, Roster, RunKind};
 use steffle::game::OutputScores;
 use steffle::model::{Classifier, ModelKind};
 use steffle::node::{Embedded, InProcess};
-use steffle::protocol::{RunId, SchemaHash, Witnessed};
+use steffle::protocol::{RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
 use steffle::train::{FitRule, TrainError, erm};
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Ledger, Refusal, Statement};
+use steffle_process::Journalled;
 
 use crate::clock::Clock;
 use crate::method::Method;
@@ -31,7 +32,7 @@ pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1
 ///
 /// Nodes have joined and the unconstrained model is known.
 pub struct Ground<'a> {
-    pub(crate) federation: Federation<Witnessed<Nodes>>,
+    pub(crate) federation: Federation<Journalled<Nodes>>,
     pub(crate) objective: OutputScores,
     pub(crate) model: Arc<dyn Classifier>,
     pub(crate) start: Vec<f64>,
@@ -67,8 +68,13 @@ impl<'a> Ground<'a> {
         };
         let hash = study.schema().hash();
         let (run, books) = study.payment().unzip();
+        let run = run.unwrap_or_else(|| run_id(&hash, study.seed()));
+        let (run, gathered) = match study.elsewhere()? {
+            Some((run, gathered)) => (run, gathered),
+            None => (run, embedded(study, run, books.unwrap_or_default())?),
+        };
         let agreement = Agreement {
-            run: run.unwrap_or_else(|| run_id(&hash, study.seed())),
+            run,
             schema: SchemaHash(hash),
             columns: study.columns()?,
             layout: study.schema().layout(),
@@ -82,21 +88,7 @@ impl<'a> Ground<'a> {
                 notion: aim.notion.to_string(),
             },
         };
-        let nodes = match study.apart()? {
-            Some(processes) => Nodes::Apart(processes),
-            None => Nodes::Here(kept(
-                match study.holdings()? {
-                    Holdings::Silos(silos) => InProcess::silos(silos),
-                    Holdings::Split { records, attributes } => {
-                        InProcess::split(records, attributes)
-                    }
-                },
-                books.unwrap_or_default(),
-            )),
-        };
-        let nodes = Witnessed::new(nodes, study.witness());
-        let federation = Federation::join(nodes, agreement)
-            .map_err(|error| Error::data("train::federation", error.to_string()))?;
+        let federation = gathered.join(agreement).map_err(|error| failed(&error))?;
         let fit = federation.trips();
         let start = model.initial(&mut stream(study.seed(), 0, Purpose::Initial, 0));
         Ok(Self { federation, objective, model: model.clone(), start, study, observer, fit })
@@ -113,7 +105,7 @@ impl<'a> Ground<'a> {
                 trace.push((round, loss));
                 watch.step()
             });
-            let minimum = minimum.map_err(|e| Error::data("train::failed", e.to_string()));
+            let minimum = minimum.map_err(|error| failed(&error));
             let minimum = watch.end(minimum)?;
             let took = clock.stop();
             self.fit = self.federation.trips();
@@ -189,6 +181,20 @@ impl Public {
     }
 }
 
+/// All nodes of a study in this process, and they have said who they are.
+fn embedded(
+    study: &Study,
+    run: RunId,
+    books: Vec<Box<dyn Ledger>>,
+) -> Result<Gathered<Journalled<Nodes>>, Error> {
+    let nodes = match study.holdings()? {
+        Holdings::Silos(silos) => InProcess::silos(silos),
+        Holdings::Split { records, attributes } => InProcess::split(records, attributes),
+    };
+    let nodes = Journalled::new(Nodes::Here(kept(nodes, books)), study.journal());
+    Gathered::new(nodes, run, Roster::default()).map_err(|error| failed(&error))
+}
+
 /// The nodes with attributes, the last of all, keep the books.
 pub(crate) fn kept(nodes: InProcess, books: Vec<Box<dyn Ledger>>) -> InProcess {
     let mut without = nodes.here().len().saturating_sub(books.len());
@@ -221,6 +227,10 @@ pub(crate) fn failed(error: &FederationError) -> Error {
                     written; another <seed> is another run, and is paid for";
         return Error::data("ledger::run", error.to_string()).with_help(help);
     }
+    if let FederationError::Lost { .. } = error {
+        let help = "a run with a <journal> goes on by the same command, from where it was";
+        return Error::data("train::lost", error.to_string()).with_help(help);
+    }
     Error::data("train::failed", error.to_string())
 }
 
@@ -244,6 +254,7 @@ fn run_id(schema: &[u8; 32], seed: u64) -> RunId {
 
 #[cfg(test)]
 mod tests {
+    use steffle::federation::SiteName;
     use steffle_privacy::ledger::Pot;
 
     use super::*;
@@ -260,6 +271,7 @@ mod tests {
         };
         let refused = |silo: usize, refusal: Refusal| FederationError::Refused {
             silo,
+            name: SiteName::default(),
             refused: refusal.into(),
         };
         let error = explain(&TrainError::Federation(refused(1, refusal)));

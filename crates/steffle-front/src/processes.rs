@@ -1,97 +1,259 @@
-//! Nodes in processes of their own: how they are started, and what each of them does.
+//! Nodes that are not built here: how they are reached, and what each of them does.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use steffle::node::{Embedded, InProcess, Node};
-use steffle::protocol::{Lost, NodeId, Transport};
-use steffle_data::{Job, Site};
-use steffle_process::{Patience, Processes, frame, serve};
+use steffle::protocol::{Lost, NodeId, Transport, parse};
+use steffle_data::{Job, Silo, Site};
+use steffle_privacy::ledger::Ledger;
+use steffle_process::{Desk, Keeps, Patience, Processes, Relay, frame, refuse, serve};
 
 use crate::Error;
 
-/// One party of a job, as `steffle node` is it.
+/// Opens the book of a store, and waits so long for whoever has it; says why it cannot.
+pub type OpenBook = fn(&Path, Duration) -> Result<Box<dyn Ledger>, String>;
+
+/// How long the server waits for a reply, where a job says nothing.
+const REPLY: Duration = Duration::from_mins(10);
+
+/// One party of a run, as `steffle node` is it.
 ///
 /// It opens its own files and answers frames until nobody asks any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// The job.
-    pub job: PathBuf,
-    /// Which party, counted from 0: silos or records files first, then attributes files.
-    pub place: usize,
-    /// Whether records and attributes files of the same place are one silo.
-    pub together: bool,
+    /// Whose files.
+    pub own: Own,
     /// The most bytes of a frame.
     pub frame_bytes: u64,
+}
+
+/// Where a party says what it holds.
+///
+/// A job that was cut on one machine, or the site's own file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Own {
+    /// A place of a job.
+    Job {
+        /// The job.
+        job: PathBuf,
+        /// Which party, counted from 0: silos or records files first, then attributes files.
+        place: usize,
+        /// Whether records and attributes files of the same place are one silo.
+        together: bool,
+        /// The folder that remembers what it answered, where it is to.
+        record: Option<PathBuf>,
+    },
+    /// A `silo.toml`.
+    Silo(PathBuf),
 }
 
 impl Party {
     /// The most bytes of a frame, unless somebody says otherwise.
     pub const FRAME_BYTES: u64 = frame::MOST;
 
-    /// Reads the party's own files and answers messages until nobody asks any more.
-    pub fn serve(&self, from: &mut impl Read, to: &mut impl Write) -> Result<(), Error> {
-        let Self { job, place, together, frame_bytes } = self;
-        let job = Job::read(job)?;
-        if job.centralisation.is_some() && job.silos.is_empty() && job.together() != *together {
-            let message = "the job says otherwise about who holds what, and it is law";
-            return Err(Error::usage("node::together", message));
-        }
-        let Some(site) = Site::of_job(&job, *place, *together)? else {
-            let last = Site::count(&job, *together).saturating_sub(1);
-            let message = format!("there is no party {place}; allowed are 0 to {last}");
-            return Err(Error::usage("node::place", message));
-        };
-        serve(&mut Node::new(site), from, to, *frame_bytes)
-            .map_err(|error| Error::data("node::frame", error.to_string()))
-    }
-}
-
-/// The program that plays the parties of a job, each in a process of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Apart {
-    pub(crate) program: PathBuf,
-    pub(crate) job: PathBuf,
-}
-
-impl Apart {
-    /// Starts them.
-    pub(crate) fn start(&self, parties: usize, together: bool) -> Result<Processes, Error> {
-        let one = |place: usize| {
-            let mut command = Command::new(&self.program);
-            command.args(["node", "--stdio", "--data"]).arg(&self.job);
-            command.arg("--place").arg(place.to_string());
-            if together {
-                command.arg("--together");
+    /// Reads the party's own files and answers messages until nobody asks any more. A party that
+    /// cannot take part refuses every request, with the reason, and fails at the end.
+    pub fn serve(
+        &self,
+        open: OpenBook,
+        from: &mut impl Read,
+        to: &mut impl Write,
+    ) -> Result<(), Error> {
+        let most = self.frame_bytes;
+        let broken = |error: frame::FrameError| Error::data("node::frame", error.to_string());
+        match self.desk(open) {
+            Ok(mut desk) => serve(|message| desk.handle(message), from, to, most).map_err(broken),
+            Err(error) => {
+                let why = self.without_folder(&error.to_string());
+                let no = |message: &[u8]| match parse(message) {
+                    Ok((envelope, _)) => refuse(&envelope, error.code(), &why),
+                    Err(_) => steffle::protocol::Answer::default(),
+                };
+                serve(no, from, to, most).map_err(broken)?;
+                Err(error)
             }
-            command
-        };
-        Processes::start((0..parties).map(one), Patience::default()).map_err(|error| {
-            let program: &Path = &self.program;
-            Error::data("node::start", format!("{}: {error}", program.display()))
-        })
+        }
+    }
+
+    fn desk(&self, open: OpenBook) -> Result<Desk, Error> {
+        match &self.own {
+            Own::Silo(path) => {
+                let silo = Silo::read(path)?;
+                let (folder, wait) = (silo.sent.clone(), Duration::from_secs(silo.wait_seconds));
+                let (node, holding) = of_silo(&silo, open)?;
+                Ok(Desk::new(node).keeping(Keeps { folder, holding, wait }))
+            }
+            Own::Job { job, place, together, record } => {
+                let site = of_job(job, *place, *together)?;
+                let holding = site.fingerprint()?;
+                let desk = Desk::new(Node::new(site));
+                Ok(match record.clone() {
+                    Some(folder) => {
+                        let folder = folder.join(place.to_string());
+                        desk.keeping(Keeps { folder, holding, wait: Duration::from_mins(1) })
+                    }
+                    None => desk,
+                })
+            }
+        }
+    }
+
+    /// What is told to others does not say where files lie.
+    fn without_folder(&self, text: &str) -> String {
+        let (Own::Silo(path) | Own::Job { job: path, .. }) = &self.own;
+        match path.parent().map(|folder| folder.display().to_string()) {
+            Some(folder) if !folder.is_empty() => text.replace(&format!("{folder}/"), ""),
+            _ => text.to_owned(),
+        }
     }
 }
 
-/// Nodes of a run, in this process or in others.
+/// The node of a site's own file, and the fingerprint of what it holds.
+fn of_silo(silo: &Silo, open: OpenBook) -> Result<(Node, [u8; 32]), Error> {
+    let site = Site::of_silo(silo)?;
+    let holding = site.fingerprint()?;
+    let mut node = Node::new(site).allowing(silo.allows());
+    if let Some(path) = &silo.ledger {
+        let book = open(path, Duration::from_secs(silo.wait_seconds));
+        node = node.keeping(book.map_err(|why| Error::data("node::ledger", why))?);
+    }
+    Ok((node, holding))
+}
+
+fn of_job(job: &Path, place: usize, together: bool) -> Result<Site, Error> {
+    let job = Job::read(job)?;
+    if job.centralisation.is_some() && job.silos.is_empty() && job.together() != together {
+        let message = "the job says otherwise about who holds what, and it is law";
+        return Err(Error::usage("node::together", message));
+    }
+    Site::of_job(&job, place, together)?.ok_or_else(|| {
+        let last = Site::count(&job, together).saturating_sub(1);
+        let message = format!("there is no party {place}; allowed are 0 to {last}");
+        Error::usage("node::place", message)
+    })
+}
+
+/// How the parties of a job are reached.
+#[derive(Debug, Clone)]
+pub(crate) enum Reach {
+    /// Each is a process of this program, which plays `node`.
+    Processes { program: PathBuf, records: Arc<Folder> },
+    /// Somebody else carries messages: frames on standard input and output.
+    Relay,
+    /// Sites whose files are on this machine, in this process.
+    Here(OpenBook),
+}
+
+impl Reach {
+    /// Brings up the parties of a job, which was read at `path`.
+    pub(crate) fn start(&self, path: &Path, job: &Job, together: bool) -> Result<Nodes, Error> {
+        let parties =
+            if job.sites.is_empty() { Site::count(job, together) } else { job.sites.len() };
+        let silo = |place: usize| {
+            let site = &job.sites[place];
+            site.silo.as_deref().ok_or_else(|| {
+                let message = format!("site {}: the job does not name its silo.toml", site.name);
+                let help = "to play all sites on one machine every one of them needs `silo`";
+                Error::data("data::job", message).with_help(help)
+            })
+        };
+        let bytes = job.frame_bytes.unwrap_or(Party::FRAME_BYTES);
+        match self {
+            Self::Relay => {
+                let (from, to) = (io::stdin(), io::stdout());
+                Ok(Nodes::Far(Box::new(Relay::new(parties, from, to, bytes))))
+            }
+            Self::Here(open) => {
+                let node = |place: usize| {
+                    let read = Silo::read(silo(place)?).map_err(Error::from);
+                    let made = read.and_then(|silo| of_silo(&silo, *open));
+                    made.map(|(node, _)| node)
+                        .map_err(|error| error.at_site(&job.sites[place].name))
+                };
+                let nodes = (0..parties).map(node).collect::<Result<Vec<_>, Error>>()?;
+                Ok(Nodes::Here(InProcess::new(nodes)))
+            }
+            Self::Processes { program, records } => {
+                let command = |place: usize| {
+                    let mut command = Command::new(program);
+                    command.args(["node", "--stdio"]);
+                    if job.sites.is_empty() {
+                        command.arg("--data").arg(path).arg("--place").arg(place.to_string());
+                        command.arg("--record").arg(&records.0);
+                        command.args(together.then_some("--together"));
+                    } else {
+                        command.arg("--silo").arg(silo(place)?);
+                    }
+                    Ok(command)
+                };
+                let commands = (0..parties).map(command).collect::<Result<Vec<_>, Error>>()?;
+                let reply = job.reply_seconds.map_or(REPLY, Duration::from_secs);
+                let patience = Patience { reply, bytes };
+                let started = Processes::start(commands, patience).map_err(|error| {
+                    Error::data("node::start", format!("{}: {error}", program.display()))
+                })?;
+                Ok(Nodes::Far(Box::new(started)))
+            }
+        }
+    }
+
+    /// Whether nodes know what was asked of them before this process began.
+    pub(crate) fn is_remembered(&self) -> bool {
+        !matches!(self, Self::Here(_))
+    }
+}
+
+/// A folder for what parties answered; one that nobody named is removed with its run.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf, bool);
+
+impl Folder {
+    /// Beside the journal of a run, where it has one.
+    pub(crate) fn of(journal: Option<&Path>) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        if let Some(journal) = journal {
+            let mut name = journal.as_os_str().to_owned();
+            name.push(".records");
+            return Self(PathBuf::from(name), false);
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("steffle-{}-{number}", std::process::id());
+        Self(std::env::temp_dir().join(name), true)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.1 {
+            // Nobody was asked anything, where there is nothing to remove.
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+/// Nodes of a run, in this process or elsewhere.
 pub(crate) enum Nodes {
     Here(InProcess),
-    Apart(Processes),
+    Far(Box<dyn Transport>),
 }
 
 impl Transport for Nodes {
     fn nodes(&self) -> usize {
         match self {
             Self::Here(nodes) => Transport::nodes(nodes),
-            Self::Apart(nodes) => nodes.nodes(),
+            Self::Far(nodes) => nodes.nodes(),
         }
     }
 
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
         match self {
             Self::Here(nodes) => nodes.exchange(requests),
-            Self::Apart(nodes) => nodes.exchange(requests),
+            Self::Far(nodes) => nodes.exchange(requests),
         }
     }
 }
@@ -100,7 +262,7 @@ impl Embedded for Nodes {
     fn here(&self) -> &[Node] {
         match self {
             Self::Here(nodes) => nodes.here(),
-            Self::Apart(_) => &[],
+            Self::Far(_) => &[],
         }
     }
 }

@@ -1,13 +1,22 @@
-//! Nodes in processes of their own.
+//! How messages travel between the server and nodes that are not in its process.
 //!
 //! A node's process reads messages from its standard input and writes answers to its standard
-//! output, each in a frame ([`frame`]); [`serve`] is all that it does. [`Processes`] is the
-//! transport that starts such processes and carries messages to them, so that the walls between
-//! organisations are walls between processes, on one machine.
+//! output, each in a frame ([`frame`]); [`serve`] is all that it does, and its [`Desk`] remembers what
+//! it answered. [`Processes`] is the transport that starts such processes and carries messages to
+//! them, so that the walls between organisations are walls between processes, on one machine;
+//! [`Relay`] is the one behind which somebody else carries them. [`Journalled`] keeps what a transport
+//! carried ([`transcript`]), so that a run that was interrupted goes on.
 
+mod desk;
 pub mod frame;
+mod journal;
 mod processes;
+mod relay;
 mod serve;
+pub mod transcript;
 
+pub use desk::{Desk, Keeps, refuse};
+pub use journal::{Journal, JournalError, Journalled};
 pub use processes::{Patience, Processes};
+pub use relay::Relay;
 pub use serve::serve;

@@ -27,13 +27,17 @@ impl Default for Patience {
     }
 }
 
+/// How often a child that ended, or did not reply in time, is started again for one message.
+const AGAIN: u32 = 2;
+
 /// How long a child may take to end by itself once nobody asks it any more.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Child processes, in the order of the roster.
 ///
 /// A `Transport` whose nodes are programs on this machine, reached by frames on their standard
-/// input and output.
+/// input and output. One that ends, or does not reply in time, is started again and gets the same
+/// message again; what it needs to know of the messages before is in its own record.
 pub struct Processes {
     children: Vec<Party>,
     patience: Patience,
@@ -42,6 +46,7 @@ pub struct Processes {
 /// A child and the two threads that move bytes, so that one that does not read or write holds up
 /// nobody.
 struct Party {
+    command: Command,
     child: Child,
     /// Closed when the child is to end.
     requests: Option<Sender<Vec<u8>>>,
@@ -92,14 +97,33 @@ impl Processes {
         })
     }
 
-    fn deliver(&mut self, Letter { to, bytes }: &Letter) -> Result<(), Lost> {
-        let lost = |node| move |why| Lost { node, why };
-        for &node in to {
-            self.send(place(node), bytes).map_err(lost(node))?;
+    /// The answer to a message that was sent, or why there is none. A child that is lost is started
+    /// again and asked again.
+    fn answer(
+        &mut self,
+        place: usize,
+        message: &[u8],
+        sent: Result<(), String>,
+        until: Instant,
+    ) -> Result<Answer, String> {
+        let mut answer = sent.and_then(|()| self.receive(place, until));
+        for _ in 0..AGAIN {
+            if answer.is_ok() || place >= self.children.len() {
+                break;
+            }
+            self.children[place].restart(self.patience.bytes)?;
+            let until = Instant::now() + self.patience.reply;
+            answer = self.send(place, message).and_then(|()| self.receive(place, until));
         }
+        answer
+    }
+
+    fn deliver(&mut self, Letter { to, bytes }: &Letter) -> Result<(), Lost> {
+        let sent: Vec<_> = to.iter().map(|&node| self.send(place(node), bytes)).collect();
         let until = Instant::now() + self.patience.reply;
-        for &node in to {
-            self.receive(place(node), until).map_err(lost(node))?;
+        for (&node, sent) in to.iter().zip(sent) {
+            let taken = self.answer(place(node), bytes, sent, until);
+            taken.map_err(|why| Lost { node, why })?;
         }
         Ok(())
     }
@@ -115,8 +139,8 @@ impl Transport for Processes {
             requests.iter().map(|(node, bytes)| self.send(place(*node), bytes)).collect();
         let until = Instant::now() + self.patience.reply;
         let (mut replies, mut letters) = (Vec::with_capacity(requests.len()), Vec::new());
-        for (&(node, _), sent) in requests.iter().zip(sent) {
-            let answer = sent.and_then(|()| self.receive(place(node), until));
+        for (&(node, request), sent) in requests.iter().zip(sent) {
+            let answer = self.answer(place(node), request, sent, until);
             replies.push(answer.map_err(|why| Lost { node, why }).map(|answer| {
                 letters.extend(answer.letters);
                 answer.reply
@@ -140,35 +164,17 @@ fn place(node: NodeId) -> usize {
 
 impl Party {
     fn start(mut command: Command, most: u64) -> io::Result<Self> {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let pipes = child.stdin.take().zip(child.stdout.take());
-        let (mut input, mut output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
-        let (requests, to_write) = channel::<Vec<u8>>();
-        // A child that talks without being asked waits here, and takes no more memory than this.
-        let (read, answers) = sync_channel(1);
-        let unwritten = read.clone();
-        thread::spawn(move || {
-            for message in to_write {
-                if let Err(error) = frame::write(&mut input, &message, most) {
-                    let _ = unwritten.send(Err(format!("it does not read: {error}")));
-                    return;
-                }
-            }
-        });
-        thread::spawn(move || {
-            loop {
-                let (next, more) = match frame::read(&mut output, most) {
-                    Ok(Some(answer)) => (Ok(answer), true),
-                    // Said, because the writing thread may live on and keep the channel open.
-                    Ok(None) => (Err("it said no more".to_owned()), false),
-                    Err(error) => (Err(error.to_string()), false),
-                };
-                if read.send(next).is_err() || !more {
-                    return;
-                }
-            }
-        });
-        Ok(Self { child, requests: Some(requests), answers })
+        let (child, requests, answers) = spawn(&mut command, most)?;
+        Ok(Self { command, child, requests, answers })
+    }
+
+    /// Ends the child, where it has not ended, and starts it again.
+    fn restart(&mut self, most: u64) -> Result<(), String> {
+        self.kill();
+        let started = spawn(&mut self.command, most);
+        (self.child, self.requests, self.answers) =
+            started.map_err(|error| format!("it cannot be started again: {error}"))?;
+        Ok(())
     }
 
     /// How the process ended; ends it where it has not.
@@ -199,6 +205,41 @@ impl Party {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A child, and the threads that move its bytes.
+type Spawned = (Child, Option<Sender<Vec<u8>>>, Receiver<Result<Vec<u8>, String>>);
+
+fn spawn(command: &mut Command, most: u64) -> io::Result<Spawned> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let pipes = child.stdin.take().zip(child.stdout.take());
+    let (mut input, mut output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
+    let (requests, to_write) = channel::<Vec<u8>>();
+    // A child that talks without being asked waits here, and takes no more memory than this.
+    let (read, answers) = sync_channel(1);
+    let unwritten = read.clone();
+    thread::spawn(move || {
+        for message in to_write {
+            if let Err(error) = frame::write(&mut input, &message, most) {
+                let _ = unwritten.send(Err(format!("it does not read: {error}")));
+                return;
+            }
+        }
+    });
+    thread::spawn(move || {
+        loop {
+            let (next, more) = match frame::read(&mut output, most) {
+                Ok(Some(answer)) => (Ok(answer), true),
+                // Said, because the writing thread may live on and keep the channel open.
+                Ok(None) => (Err("it said no more".to_owned()), false),
+                Err(error) => (Err(error.to_string()), false),
+            };
+            if read.send(next).is_err() || !more {
+                return;
+            }
+        }
+    });
+    Ok((child, Some(requests), answers))
 }
 
 impl Drop for Party {

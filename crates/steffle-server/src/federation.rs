@@ -4,11 +4,13 @@ mod counts;
 mod gap;
 mod grants;
 mod once;
+mod roster;
 mod rounds;
 mod trip;
 
 pub use gap::GapEstimate;
 pub use once::{OneShot, Pooling};
+pub use roster::{Absence, Absences, Roster, SiteName};
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,8 +22,7 @@ use steffle_privacy::PrivacyError;
 use steffle_privacy::ledger::CheckedOffer;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::{
-    CodecError, Describe, Described, Join, Lost, Refused, Role, RunId, SchemaHash, Scores,
-    Transport,
+    CodecError, Describe, Described, Join, Refused, Role, RunId, SchemaHash, Scores, Transport,
 };
 
 use self::grants::Said;
@@ -71,18 +72,22 @@ pub struct Agreement {
 #[non_exhaustive]
 pub enum FederationError {
     /// A node refuses.
-    #[error("silo {silo}: {refused}")]
+    #[error("silo {silo}{name}: {refused}")]
     Refused {
         /// The node.
         silo: usize,
+        /// Its name.
+        name: SiteName,
         /// Its refusal.
         refused: Refused,
     },
     /// A reply was not what it should be.
-    #[error("a message of silo {silo} was refused: {source}")]
+    #[error("a message of silo {silo}{name} was refused: {source}")]
     Message {
         /// The node that sent it.
         silo: usize,
+        /// Its name.
+        name: SiteName,
         /// What is wrong with it.
         source: CodecError,
     },
@@ -90,8 +95,15 @@ pub enum FederationError {
     #[error("what the sites add up is not what was asked for: {0}")]
     Total(CodecError),
     /// A node did not reply.
-    #[error(transparent)]
-    Lost(#[from] Lost),
+    #[error("silo {silo}{name} cannot be reached: {why}")]
+    Lost {
+        /// Which one.
+        silo: usize,
+        /// Its name.
+        name: SiteName,
+        /// What happened to it, or on the way.
+        why: String,
+    },
     /// No noise gives what was asked for.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
@@ -141,36 +153,53 @@ pub struct Federation<T> {
 /// Whoever has their summaries makes the schema, and with it they become a federation.
 pub struct Gathered<T> {
     trips: Trips<T>,
-    nodes: Vec<Described>,
+    /// None where a site is absent.
+    nodes: Vec<Option<Described>>,
     silos: Range<usize>,
     holders: Range<usize>,
 }
 
 impl<T: Transport> Gathered<T> {
     /// Asks all nodes that a transport reaches who they are; refuses a roster that cannot train.
-    pub fn new(transport: T, run: RunId) -> Result<Self, FederationError> {
+    pub fn new(transport: T, run: RunId, roster: Roster) -> Result<Self, FederationError> {
         let all = transport.nodes();
         let schema = SchemaHash([0; 32]);
-        let mut trips = Trips { transport, run, schema, made: 0 };
-        let nodes = trips.ask_each(0..all, 0, |_| Describe)?;
-        let silos = nodes.iter().take_while(|node| node.role.has_records()).count();
-        let first = nodes.first().ok_or(FederationError::Empty)?.role;
+        let mut trips = Trips { transport, run, schema, made: 0, roster };
+        let said = trips.ask_each(0..all, 0, |_| Describe)?;
+        let mut said = said.into_iter();
+        let here: Vec<bool> = (0..all).map(|place| !trips.is_absent(place)).collect();
+        let nodes: Vec<Option<Described>> =
+            here.iter().map(|here| if *here { said.next() } else { None }).collect();
+        let role = |place: usize| nodes[place].as_ref().map(|node| node.role);
+        let first = nodes.iter().flatten().next().ok_or(FederationError::Empty)?.role;
+        if first != Role::Both
+            && let Some(place) = here.iter().position(|here| !here)
+        {
+            // A site that others need cannot be left out.
+            return Err(trips.lost(place));
+        }
+        let silos = (0..all).take_while(|place| role(*place).is_none_or(Role::has_records)).count();
         if silos == 0 || (first == Role::Records && silos == all) {
             return Err(FederationError::Empty);
         }
-        let role = |place: usize| if place < silos { first } else { Role::Attributes };
-        let wrong = |place: &usize| nodes[*place].role != role(*place);
+        let due = |place: usize| if place < silos { first } else { Role::Attributes };
+        let wrong = |place: &usize| role(*place).is_some_and(|role| role != due(*place));
         if let Some(place) =
             (0..all).find(|place| wrong(place) || (first == Role::Both && *place >= silos))
         {
             return Err(FederationError::Roster(place));
         }
+        // Only silos that nobody else waits for can be left out later.
+        if first != Role::Both {
+            trips.roster.drops = None;
+        }
         Ok(Self { trips, nodes, silos: 0..silos, holders: silos..all })
     }
 
-    /// What every node said.
-    pub fn nodes(&self) -> &[Described] {
-        &self.nodes
+    /// What every node said, by its place.
+    pub fn nodes(&self) -> impl Iterator<Item = (usize, &Described)> {
+        let said = self.nodes.iter().enumerate();
+        said.filter_map(|(place, node)| node.as_ref().map(|node| (place, node)))
     }
 
     /// Has all nodes join under an agreement; refuses when one does not.
@@ -188,7 +217,8 @@ impl<T: Transport> Gathered<T> {
         };
         trips.schema = agreement.schema;
         trips.ask_each(0..nodes.len(), 0, |_| join.clone())?;
-        let sizes = nodes[silos.clone()].iter().map(|node| node.records as usize).collect();
+        let records = |node: &Option<Described>| node.as_ref().map_or(0, |node| node.records);
+        let sizes = nodes[silos.clone()].iter().map(|node| records(node) as usize).collect();
         let (offer, noise, said) = (None, None, None);
         Ok(Federation { trips, agreement, model, sizes, silos, holders, offer, noise, said })
     }
@@ -197,7 +227,7 @@ impl<T: Transport> Gathered<T> {
 impl<T: Transport> Federation<T> {
     /// Brings all nodes together under an agreement; refuses when one does not agree.
     pub fn join(transport: T, agreement: Agreement) -> Result<Self, FederationError> {
-        Gathered::new(transport, agreement.run)?.join(agreement)
+        Gathered::new(transport, agreement.run, Roster::default())?.join(agreement)
     }
 
     /// Records per records silo.

@@ -51,7 +51,7 @@ pub use round::{Loss, Round, RoundReply};
 pub use summed::{Added, Beyond, Numbers, Sum, Summand, Summed, Totals};
 pub use sums::{CellSums, PrivateSums, PrivateTotals, PublicSums};
 pub use terms::{NoiseScale, RowCap, Share, Terms};
-pub use transport::{Answer, Letter, Lost, Transport, Witness, Witnessed};
+pub use transport::{Answer, Letter, Lost, Transport};
 
 #[cfg(test)]
 mod tests;

@@ -55,53 +55,6 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
 }
 
-/// Hears what a transport carries between the server and nodes.
-///
-/// A recorder is one; the run does not notice it.
-pub trait Witness: Send {
-    /// A request on its way to a node.
-    fn request(&mut self, to: NodeId, bytes: &[u8]);
-
-    /// A reply on its way back.
-    fn reply(&mut self, from: NodeId, bytes: &[u8]);
-}
-
-/// A transport that is listened to, or not: what it carries is the same. Letters from site to site do not
-/// come this way.
-pub struct Witnessed<T> {
-    transport: T,
-    witness: Option<Box<dyn Witness>>,
-}
-
-impl<T> Witnessed<T> {
-    /// This transport, heard by a witness where there is one.
-    pub fn new(transport: T, witness: Option<Box<dyn Witness>>) -> Self {
-        Self { transport, witness }
-    }
-
-    /// What carries.
-    pub fn transport(&self) -> &T {
-        &self.transport
-    }
-}
-
-impl<T: Transport> Transport for Witnessed<T> {
-    fn nodes(&self) -> usize {
-        self.transport.nodes()
-    }
-
-    fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
-        let replies = self.transport.exchange(requests);
-        if let Some(witness) = &mut self.witness {
-            requests.iter().for_each(|&(to, request)| witness.request(to, request));
-            for (&(from, _), reply) in requests.iter().zip(&replies) {
-                reply.iter().for_each(|reply| witness.reply(from, reply));
-            }
-        }
-        replies
-    }
-}
-
 impl Encode for Answer {
     fn encode(&self, writer: &mut Writer) {
         writer.blob(&self.reply);

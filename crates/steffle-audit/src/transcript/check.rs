@@ -89,6 +89,8 @@ struct Known {
     private: Vec<Private>,
     /// The end of what was offered last.
     closed: Option<(u64, Closed)>,
+    /// Whether the run went on without it.
+    lost: bool,
 }
 
 /// Checks the frames of a run, and compares them with the books of its stores, in their order,
@@ -153,9 +155,12 @@ impl Known {
         number: u64,
         run: &mut Option<Envelope>,
     ) -> Result<(), String> {
+        if frame.sent == Sent::Lost {
+            return self.lost(frame);
+        }
         let release = match frame.sent {
             Sent::Request => None,
-            Sent::Reply => self.asked.values().rev().find(|asked| asked.waiting),
+            _ => self.asked.values().rev().find(|asked| asked.waiting),
         };
         let release = release.and_then(|asked| asked.release);
         let (envelope, says) =
@@ -167,7 +172,16 @@ impl Known {
         match frame.sent {
             Sent::Request => self.request(frame, number, envelope, says),
             Sent::Reply => self.reply(frame, number, envelope, says),
+            _ => Err("a frame of a site's own record".to_owned()),
         }
+    }
+
+    /// A node that did not reply, and without which the run went on: what it paid for is in its book.
+    fn lost(&mut self, frame: &Frame) -> Result<(), String> {
+        let asked = self.asked.values_mut().rev().find(|asked| asked.waiting);
+        let asked = asked.ok_or_else(|| format!("{} is lost, and was not asked", frame.node))?;
+        (asked.waiting, self.lost) = (false, true);
+        Ok(())
     }
 
     fn request(
@@ -260,6 +274,9 @@ impl Known {
             return;
         }
         let Some((ended, closed)) = &self.closed else {
+            if self.lost {
+                return;
+            }
             return findings
                 .add(Some(*opened), "the run that was offered here never ended".to_owned());
         };

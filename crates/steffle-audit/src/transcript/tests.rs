@@ -1,8 +1,6 @@
-use std::sync::{Arc, Mutex};
-
 use steffle_model::fairness::NotionName;
 use steffle_privacy::ledger::Cost;
-use steffle_wire::{Closed, Encode, Envelope, Kind, Part, RunId, decode, parse, seal};
+use steffle_wire::{Closed, Encode, Envelope, Kind, NodeId, Part, RunId, decode, parse, seal};
 
 use super::*;
 use crate::tap::Heard;
@@ -185,33 +183,12 @@ fn releases_once_are_paid_for_as_well() {
     assert_eq!((verdict.private_replies, verdict.events, verdict.nodes), (1, 1, 2));
 }
 
-/// Bytes that somebody else can look at.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 fn written(frames: &[Frame]) -> Vec<u8> {
-    let file = Shared::default();
-    let recorder = Recorder::new(file.clone()).unwrap();
-    let mut witness = recorder.witness();
+    let mut tape = Tape::new(Vec::new()).unwrap();
     for Frame { sent, node, bytes } in frames {
-        match sent {
-            Sent::Request => witness.request(*node, bytes),
-            Sent::Reply => witness.reply(*node, bytes),
-        }
+        tape.frame(*sent, *node, bytes).unwrap();
     }
-    recorder.finish().unwrap();
-    file.0.lock().unwrap().clone()
+    tape.finish().unwrap()
 }
 
 #[test]
@@ -237,7 +214,7 @@ fn a_file_is_read_as_it_was_written_or_not_at_all() {
     assert_eq!(read(&newer), Err(TranscriptError::Version(9)));
 }
 
-/// A disk that is full is told at the end, and no half of a transcript passes for one.
+/// A disk that is full is told at once, and no half of a transcript passes for one.
 #[test]
 fn what_cannot_be_written_is_told() {
     struct Full(usize);
@@ -252,8 +229,8 @@ fn what_cannot_be_written_is_told() {
             Ok(())
         }
     }
-    assert!(Recorder::new(Full(4)).is_err());
-    let recorder = Recorder::new(Full(100)).unwrap();
-    recorder.witness().request(NodeId(1), &[0; 200]);
-    assert_eq!(recorder.finish().unwrap_err().to_string(), "full");
+    assert!(Tape::new(Full(4)).is_err());
+    let mut tape = Tape::new(Full(100)).unwrap();
+    let written = tape.frame(Sent::Request, NodeId(1), &[0; 200]);
+    assert_eq!(written.unwrap_err().to_string(), "full");
 }

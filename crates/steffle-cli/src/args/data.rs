@@ -16,6 +16,30 @@ pub(crate) enum DataCommand {
     List,
     Describe(DescribeArgs),
     Partition(PartitionArgs),
+    Pseudonymise(PseudonymiseArgs),
+}
+
+/// Replace record ids by keyed pseudonyms, so that organisations match records without showing ids
+///
+/// Whoever has the same key gets the same pseudonym for the same id (HMAC-SHA-256, 128 bits in
+/// hexadecimal digits; spaces around an id are cut off). Everything else in the file stays as it is.
+/// The key is for the organisations whose records are matched, and for nobody else.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  head -c 32 /dev/urandom | base64 > ids.key
+  steffle data pseudonymise patients.csv --key ids.key --output patients-p.csv")]
+pub(crate) struct PseudonymiseArgs {
+    /// A table with record ids (.csv, .tsv)
+    pub(crate) file: PathBuf,
+    /// The file of the key: at least 16 bytes, at random
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: PathBuf,
+    /// The column of record ids
+    #[arg(long, value_name = "COLUMN", default_value = "record_id")]
+    pub(crate) column: String,
+    /// Where to write; the file appears when it is complete
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 /// Count rows, missing values, classes, and label rates per group

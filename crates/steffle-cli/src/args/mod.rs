@@ -7,6 +7,7 @@ mod ledger;
 mod node;
 mod privacy;
 mod reproduce;
+mod silo;
 mod sweep;
 mod train;
 
@@ -18,14 +19,17 @@ pub(crate) use audit::{
     Asking, Attacked, AuditArgs, AuditCommand, AuditWhat, AuditedNotion, TranscriptArgs,
 };
 pub(crate) use choose::ChooseArgs;
-pub(crate) use data::{CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, TextArgs};
+pub(crate) use data::{
+    CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, PseudonymiseArgs, TextArgs,
+};
 pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs};
-pub(crate) use node::NodeArgs;
+pub(crate) use node::{NodeArgs, ServerArgs};
 pub(crate) use privacy::{
     AccountArgs, AddArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs,
     Mechanism, PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
 };
 pub(crate) use reproduce::{ReproduceCommand, What};
+pub(crate) use silo::SiloCommand;
 pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};
 
@@ -76,7 +80,11 @@ pub(crate) enum Command {
     /// Account for privacy: what noise costs, how much a target needs, what an epsilon means
     #[command(subcommand)]
     Privacy(PrivacyCommand),
+    /// Look at what a site would take into a run
+    #[command(subcommand)]
+    Silo(SiloCommand),
     Node(NodeArgs),
+    Server(Box<ServerArgs>),
     /// Keep the privacy budget of a store for its life: begin a book, look at it, check it
     #[command(subcommand)]
     Ledger(LedgerCommand),

@@ -45,10 +45,10 @@ pub(crate) struct TrainCommand {
     /// (`steffle ledger init`): a private run, with --noise secure
     #[arg(long, value_name = "FILE", help_heading = "Privacy")]
     pub(crate) ledger: Option<PathBuf>,
-    /// Record every request and reply of the run in a file, for `steffle audit transcript`; it appears
-    /// when the run has ended
+    /// Keep every request and reply of the run in a file, each before it is used: the same command goes
+    /// on with a run that was interrupted, and `steffle audit transcript` reads it
     #[arg(long, value_name = "FILE", help_heading = "Run")]
-    pub(crate) transcript: Option<PathBuf>,
+    pub(crate) journal: Option<PathBuf>,
     /// Buy the final metrics by group with this share of the run's budget, with noise, from the test
     /// rows: training has the rest of it [default: none, and no metrics by group]
     #[arg(

@@ -1,15 +1,16 @@
-//! `steffle data list|describe|partition`.
+//! `steffle data list|describe|partition|pseudonymise`.
 
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use serde_json::json;
 use steffle_data::{
-    BUILTIN, Builtin, Columns, Cut, Description, Dialect, Format, Parts, Source, describe,
+    BUILTIN, Builtin, Columns, Cut, Description, Dialect, Format, Parts, PseudonymKey, Source,
+    describe, pseudonymise,
 };
 use steffle_front::{NotionName, Split, Table};
 
-use crate::args::{DataCommand, DescribeArgs, PartitionArgs};
+use crate::args::{DataCommand, DescribeArgs, PartitionArgs, PseudonymiseArgs};
 use crate::config::{Check, Origins, dialect, heterogeneity, recipe};
 use crate::failure::Failure;
 use crate::staged::Staged;
@@ -24,7 +25,16 @@ pub(crate) fn data(
         DataCommand::List => list(output),
         DataCommand::Describe(args) => show(&args, output),
         DataCommand::Partition(args) => cut(&args, &Origins::new(typed, None), output),
+        DataCommand::Pseudonymise(args) => hide_ids(&args, output),
     }
+}
+
+fn hide_ids(args: &PseudonymiseArgs, output: Output) -> Result<(), Failure> {
+    let PseudonymiseArgs { file, key, column, output: to } = args;
+    let key = PseudonymKey::read(key)?;
+    let rows = pseudonymise(file, to, column, &key)?;
+    let text = format!("{rows} ids of `{column}` are pseudonyms in {}\n", to.display());
+    output.result(&json!({"path": to, "column": column, "rows": rows}), &text)
 }
 
 fn list(output: Output) -> Result<(), Failure> {

@@ -17,6 +17,8 @@ pub(crate) struct ConfigFile {
     text: String,
     /// Where each value stands.
     values: Vec<(String, Range<usize>)>,
+    /// The table that holds them; none: the file itself.
+    table: Option<&'static str>,
 }
 
 impl ConfigFile {
@@ -27,23 +29,57 @@ impl ConfigFile {
             Failure { code: "steffle::config::unreadable".into(), ..Failure::at(path, &error) }
                 .help(help)
         })?;
-        let mut file = Self { path: path.to_path_buf(), text, values: Vec::new() };
+        let mut file = Self { path: path.to_path_buf(), text, values: Vec::new(), table: None };
         let table = DeTable::parse(&file.text).map_err(|error| file.refuse("syntax", &error))?;
+        file.values = file.known(table.get_ref(), allowed)?;
+        Ok(file)
+    }
+
+    /// One table of a file that holds other things as well; none where it does not have it.
+    pub(crate) fn section(
+        path: &Path,
+        name: &'static str,
+        allowed: &[String],
+    ) -> Result<Option<Self>, Failure> {
+        let text = fs::read_to_string(path).map_err(|error| Failure::at(path, &error))?;
+        let (path, table) = (path.to_path_buf(), Some(name));
+        let mut file = Self { path, text, values: Vec::new(), table };
+        // What else is wrong with the file is told by who reads all of it.
+        let Ok(whole) = DeTable::parse(&file.text) else { return Ok(None) };
+        let Some(section) = whole.get_ref().get(name).and_then(|value| value.get_ref().as_table())
+        else {
+            return Ok(None);
+        };
+        file.values = file.known(section, allowed)?;
+        Ok(Some(file))
+    }
+
+    /// The place of every value; refuses keys that are not `allowed`.
+    fn known(
+        &self,
+        table: &DeTable<'_>,
+        allowed: &[String],
+    ) -> Result<Vec<(String, Range<usize>)>, Failure> {
         let mut values = Vec::new();
-        for (key, value) in table.get_ref() {
+        for (key, value) in table {
             let name = key.get_ref().to_string();
             if !allowed.contains(&name) {
-                return Err(file.unknown(&name, key.span(), allowed));
+                return Err(self.unknown(&name, key.span(), allowed));
             }
             values.push((name, value.span()));
         }
-        file.values = values;
-        Ok(file)
+        Ok(values)
     }
 
     /// The settings of one kind that the file holds; refuses values of the wrong type.
     pub(crate) fn settings<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        toml::from_str(&self.text).map_err(|error| self.refuse("type", &error))
+        let Some(name) = self.table else {
+            return toml::from_str(&self.text).map_err(|error| self.refuse("type", &error));
+        };
+        let mut whole: toml::Table =
+            toml::from_str(&self.text).map_err(|error| self.refuse("syntax", &error))?;
+        let section = whole.remove(name).unwrap_or(toml::Value::Table(toml::Table::new()));
+        section.try_into().map_err(|error: toml::de::Error| self.refuse("type", &error))
     }
 
     /// The place of the value of `key`, with its line shown.

@@ -16,15 +16,19 @@ impl TrainConfig {
         command: TrainCommand,
         typed: &ArgMatches,
     ) -> Result<(Self, Origins), Failure> {
-        let TrainCommand { mut train, mut data, mut cut, config, .. } = command;
-        let file = config.map(|path| ConfigFile::read(&path, &keys())).transpose()?;
+        let TrainCommand { mut train, mut data, mut cut, config, journal, .. } = command;
+        let mut file = config.map(|path| ConfigFile::read(&path, &keys())).transpose()?;
+        let job = train.data.as_deref().map(Path::new).filter(|path| is_job(path));
+        if let Some(section) = job.map(|job| of_job(job, file.is_some())).transpose()?.flatten() {
+            file = Some(section);
+        }
         if let Some(file) = &file {
             train = train.over(file.settings()?);
             data = data.over(file.settings()?);
             cut = cut.over(file.settings()?);
         }
         let origins = Origins::new(typed, file);
-        Ok((Self::resolve(train, data, cut, &origins)?, origins))
+        Ok((Self { journal, ..Self::resolve(train, data, cut, &origins)? }, origins))
     }
 
     /// Fills in defaults; refuses values out of range and contradictions.
@@ -60,6 +64,8 @@ impl TrainConfig {
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,
             processes: train.processes.unwrap_or(false),
+            relay: false,
+            journal: None,
             centralisation,
             silos,
             meaning,
@@ -71,6 +77,16 @@ impl TrainConfig {
             out: train.out,
         })
     }
+}
+
+/// The settings that a job has, in its table `train`; refuses them beside a configuration file.
+fn of_job(job: &Path, configured: bool) -> Result<Option<ConfigFile>, Failure> {
+    let section = ConfigFile::section(job, "train", &keys())?;
+    if section.is_some() && configured {
+        let message = "--config and the table `train` of the job both hold settings; keep one";
+        return Err(Failure::usage("config::conflict", message));
+    }
+    Ok(section)
 }
 
 /// More threads than this are a typing error, and starting them takes minutes.

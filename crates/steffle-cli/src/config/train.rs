@@ -33,6 +33,10 @@ pub(crate) struct TrainConfig {
     pub(crate) threads: Option<usize>,
     /// Every party in a process of its own.
     pub(crate) processes: bool,
+    /// Somebody else reaches the parties.
+    pub(crate) relay: bool,
+    /// Where the run is written down.
+    pub(crate) journal: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,
 }
 

@@ -16,6 +16,8 @@ use crate::failure::{Failure, Status};
 pub(crate) struct Output {
     json: bool,
     color: ColorChoice,
+    /// Standard output is for messages to sites: results go to standard error too.
+    aside: bool,
 }
 
 impl Output {
@@ -31,7 +33,9 @@ impl Output {
             Some("never") => ColorChoice::Never,
             _ => ColorChoice::Auto,
         };
-        Self { json: words.iter().any(|word| word == "--json"), color }
+        let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
+        let aside = command.is_some_and(|command| command == "server");
+        Self { json: words.iter().any(|word| word == "--json"), color, aside }
     }
 
     pub(crate) fn json(self) -> bool {
@@ -44,7 +48,7 @@ impl Output {
 
     /// Prints the result: `value` as one JSON object, or `text`.
     pub(crate) fn result(self, value: &impl Serialize, text: &str) -> Result<(), Failure> {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = self.results();
         let written = if self.json {
             serde_json::to_writer(&mut stdout, value)
                 .map_err(io::Error::from)
@@ -53,6 +57,11 @@ impl Output {
             stdout.write_all(printable(text).as_bytes())
         };
         written.and_then(|()| stdout.flush()).map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Where results go.
+    fn results(self) -> Box<dyn Write> {
+        if self.aside { Box::new(io::stderr()) } else { Box::new(io::stdout().lock()) }
     }
 
     /// Says something that is not the result.
@@ -78,7 +87,7 @@ impl Output {
         if self.json {
             let code = &failure.code;
             let object = json!({"error": {"code": code, "message": message, "help": help}});
-            let _ = writeln!(io::stdout(), "{object}");
+            let _ = writeln!(self.results(), "{object}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use steffle_audit::transcript::{Frame, Recorder, Sent, read};
+use steffle_audit::transcript::{Frame, Tape, read};
 
 use crate::harness::{Place, pairs};
 
@@ -140,7 +140,7 @@ fn recorded(name: &str, method: &[&str]) -> Place {
         "1e-6",
         "--ledger",
         "books",
-        "--transcript",
+        "--journal",
         "deep/run.transcript",
         "--out",
         "run",
@@ -198,15 +198,11 @@ fn a_number_that_was_changed_is_told_by_the_book() {
     let reply = frames.iter().position(|frame| frame.bytes[6..8] == [5, 2]).unwrap();
     let end = frames[reply].bytes.len();
     frames[reply].bytes[end - 100] ^= 1;
-    let recorder = Recorder::new(fs::File::create(place.path("changed")).unwrap()).unwrap();
-    let mut witness = recorder.witness();
+    let mut tape = Tape::new(fs::File::create(place.path("changed")).unwrap()).unwrap();
     for Frame { sent, node, bytes } in &frames {
-        match sent {
-            Sent::Request => witness.request(*node, bytes),
-            Sent::Reply => witness.reply(*node, bytes),
-        }
+        tape.frame(*sent, *node, bytes).unwrap();
     }
-    recorder.finish().unwrap();
+    tape.finish().unwrap();
     let ran = place.run(&["audit", "transcript", "changed", "--ledger", "books"]);
     assert_eq!(ran.status, 5, "{}", ran.stdout);
     let named = format!("frame {}: this is not what event 1 (Sums, round 0", reply + 1);
@@ -240,8 +236,9 @@ fn processes_are_recorded_and_failures_leave_nothing() {
     let made = ["data", "partition", "people.csv", "--out", "parts", "--favourable", "high"];
     assert_eq!(place.run(&[&made[..], &columns].concat()).status, 0);
     let train =
-        ["train", "--data", "parts/job.toml", "--processes", "--epsilon", "1", "--transcript", "t"];
+        ["train", "--data", "parts/job.toml", "--processes", "--epsilon", "1", "--journal", "t"];
     for method in [&["--rounds", "2"][..], &["--method", "randomised-response"]] {
+        let _ = fs::remove_file(place.path("t"));
         let ran = place.run(&[&train[..], &["--out", "run", "--force"], method].concat());
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         let found = place.json(&["audit", "transcript", "t"]);
@@ -252,5 +249,5 @@ fn processes_are_recorded_and_failures_leave_nothing() {
     fs::remove_file(place.path("t")).unwrap();
     let ran = place.run(&[&train[..], &["--out", "run", "--rounds", "2"]].concat());
     assert_eq!(ran.status, 3, "the run directory exists: {}", ran.stderr);
-    assert!(!place.path("t").exists() && !place.path(".t.unfinished").exists());
+    assert!(!place.path("t").exists());
 }

@@ -31,6 +31,7 @@ mod released;
 mod reproduce;
 mod run_directory;
 mod silos;
+mod sites;
 mod sweep;
 mod tables;
 mod train;

@@ -1,9 +1,8 @@
 //! `--processes` and `steffle node`: the walls between parties are walls between processes.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use crate::harness::{Place, pairs, people};
 
@@ -100,54 +99,4 @@ fn a_node_ends_with_a_message_on_broken_frames() {
     }
     let ran = place.run(&["node", "--stdio", "--data", "parts/job.toml", "--place", "9"]);
     assert!(ran.status == 2 && ran.stderr.contains("allowed are 0 to 2"), "{}", ran.stderr);
-}
-
-/// A party that is killed in the middle of a run is named, soon, and no process is left.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_killed_party_is_named_in_bounded_time() {
-    let place = handed_out("processes-killed", &pairs(0..3000), &[]);
-    let train = ["train", "--data", "parts/job.toml", "--processes", "--rounds", "100000"];
-    let mut lead = place
-        .command(&[&train[..], &["--mode", "none", "--server", "plain"]].concat())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let until = Instant::now() + Duration::from_mins(1);
-    let children = loop {
-        let children = children_of(lead.id());
-        if children.len() == 3 {
-            break children;
-        }
-        assert!(Instant::now() < until, "the parties did not start");
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    std::thread::sleep(Duration::from_millis(500));
-    let killed = std::process::Command::new("kill").args(["-9", &children[1].to_string()]).status();
-    assert!(killed.unwrap().success());
-    let began = Instant::now();
-    let ended = lead.wait().unwrap();
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    let mut stderr = String::new();
-    lead.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-    assert_eq!(ended.code(), Some(3), "{stderr}");
-    assert!(stderr.contains("cannot be reached") && stderr.contains("signal: 9"), "{stderr}");
-    for child in children {
-        assert!(fs::metadata(format!("/proc/{child}")).is_err(), "process {child} is left");
-    }
-}
-
-/// Processes that a process has started, oldest first.
-#[cfg(target_os = "linux")]
-fn children_of(parent: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let mut children: Vec<u32> = lists
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect();
-    children.sort_unstable();
-    children
 }

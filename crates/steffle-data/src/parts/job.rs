@@ -24,7 +24,8 @@ const VERSION: u32 = 1;
 /// Which files a run is made of, and what their columns mean: the contents of `job.toml`.
 ///
 /// Either `silos` names one file per silo, or `records` and `attributes` name the files of the
-/// two kinds of division. Paths are relative to the file that names them.
+/// two kinds of division, or `sites` names sites that keep their files to themselves. Paths are
+/// relative to the file that names them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
@@ -44,8 +45,65 @@ pub struct Job {
     pub centralisation: Option<String>,
     /// Held-out rows, with everything.
     pub test: PathBuf,
+    /// How long the server waits for one reply; 600 where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_seconds: Option<u64>,
+    /// The most bytes of a frame; 4 GiB where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_bytes: Option<u64>,
+    /// What becomes of a run when a site does not reply.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub absent: Absent,
+    /// What becomes of categories that not all sites have.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub levels: Levels,
+    /// Sites, by the names under which they are reached, in the order of their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<Member>,
     /// What the columns mean.
     pub recipe: Recipe,
+    /// Settings of the training, by the names of its flags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train: Option<toml::Table>,
+}
+
+/// A site of a roster.
+///
+/// What it holds, it says itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its `silo.toml`, where all sites are played on one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silo: Option<PathBuf>,
+}
+
+/// What becomes of a run when a site does not reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Absent {
+    /// It ends, and can be gone on with.
+    #[default]
+    Stop,
+    /// It goes on without the site.
+    Drop,
+}
+
+/// What becomes of categories that not all sites have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Levels {
+    /// All are features.
+    #[default]
+    Union,
+    /// The run does not begin.
+    Same,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A job's data, encoded and ready to train on.
@@ -84,7 +142,13 @@ impl Job {
             attributes: Vec::new(),
             centralisation: None,
             test: PathBuf::new(),
+            reply_seconds: None,
+            frame_bytes: None,
+            absent: Absent::default(),
+            levels: Levels::default(),
+            sites: Vec::new(),
             recipe,
+            train: None,
         }
     }
 
@@ -99,21 +163,42 @@ impl Job {
                 job.version
             )));
         }
-        let whole = !job.silos.is_empty();
-        let divided = !job.records.is_empty() && !job.attributes.is_empty();
-        let any_divided = !job.records.is_empty() || !job.attributes.is_empty();
-        if whole == any_divided || (any_divided && !divided) {
+        let (records, attributes) = (!job.records.is_empty(), !job.attributes.is_empty());
+        let kinds = [!job.silos.is_empty(), records || attributes, !job.sites.is_empty()];
+        if kinds.into_iter().filter(|named| *named).count() != 1 || records != attributes {
             return Err(refuse(
-                "name either `silos`, or both `records` and `attributes`".to_owned(),
+                "name either `silos`, or both `records` and `attributes`, or `sites`".to_owned(),
             ));
         }
+        job.check_sites().map_err(refuse)?;
         job.check_centralisation().map_err(refuse)?;
         Ok(job.resolved(path.parent().unwrap_or(Path::new(""))))
+    }
+
+    /// Names of sites are their addresses, and what is public is declared.
+    fn check_sites(&self) -> Result<(), String> {
+        let names = || self.sites.iter().map(|site| &site.name);
+        if let Some((name, _)) =
+            names().zip(1..).find(|(name, next)| names().skip(*next).any(|other| other == *name))
+        {
+            return Err(format!("site `{name}` is named twice"));
+        }
+        let open = [("labels", &self.recipe.labels), ("classes", &self.recipe.classes)];
+        match open.into_iter().find(|(_, declared)| declared.is_empty()) {
+            Some((key, _)) if !self.sites.is_empty() => {
+                Err(format!("recipe.{key} is missing: sites agree on names, they do not find them"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether there are files for what the job says about who holds what.
     fn check_centralisation(&self) -> Result<(), String> {
         let Some(word) = self.centralisation.as_deref() else { return Ok(()) };
+        if !self.sites.is_empty() {
+            // Sites say themselves what they hold.
+            return Ok(());
+        }
         let (silos, records, holders) =
             (self.silos.len(), self.records.len(), self.attributes.len());
         let fits = match word.strip_prefix("general:").map(str::parse::<usize>) {
@@ -149,7 +234,8 @@ impl Job {
 
     pub(super) fn resolved(mut self, directory: &Path) -> Self {
         let lists = [&mut self.silos, &mut self.records, &mut self.attributes];
-        let paths = lists.into_iter().flatten().chain([&mut self.test]);
+        let silos = self.sites.iter_mut().filter_map(|site| site.silo.as_mut());
+        let paths = lists.into_iter().flatten().chain([&mut self.test]).chain(silos);
         for path in paths {
             *path = directory.join(&*path);
         }
@@ -248,7 +334,7 @@ impl Job {
     }
 
     /// Held-out rows, which need no record id.
-    fn load_test(&self) -> Result<Dataset, Error> {
+    pub fn load_test(&self) -> Result<Dataset, Error> {
         let table = self.recipe.read(&self.test)?;
         let mut recipe = self.recipe.clone();
         recipe.record_id = recipe.record_id.filter(|name| table.position(name).is_some());

@@ -1,9 +1,11 @@
 //! Data handed out as files, one or two per silo, and read back from them.
 
 mod agree;
+mod declared;
 mod error;
 mod job;
 mod pairing;
+mod silo;
 mod site;
 mod testing;
 
@@ -19,11 +21,13 @@ use crate::recipe::Recipe;
 use crate::schema::{Schema, Summary};
 use crate::table::{Column, Dialect, temporary_beside, write};
 
+pub use declared::Declared;
 pub use error::FilesError;
 #[cfg(test)]
 use job::load_records;
-pub use job::{Job, Loaded};
-pub use site::Site;
+pub use job::{Absent, Job, Levels, Loaded, Member};
+pub use silo::{Holds, Silo, SitePolicy, Unmatched as UnmatchedIds};
+pub use site::{Looked, Site};
 pub(crate) use testing::record_id;
 pub use testing::{TestFiles, Tested};
 

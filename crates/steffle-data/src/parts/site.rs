@@ -1,23 +1,55 @@
 //! What a site has on disk, as a node of a run takes it.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+use steffle_model::record::MISSING_CLASS;
 use steffle_site::node::{Holding, Taken};
 use steffle_wire::{Described, Refused, Role, SchemaHash};
 
+use super::declared::Declared;
 use super::job::{Job, load_records};
 use super::pairing::together;
+use super::silo::{Holds, Silo, Unmatched};
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
-use crate::schema::{AttributesFile, Schema, Summary, attributes, encode, load_attributes};
+use crate::schema::{
+    AttributesFile, Schema, Summary, attributes, classes_of_rows, encode, load_attributes,
+};
 
-/// The files of one party of a [`Job`]: read when the site starts, encoded when a run has agreed on a
-/// schema.
+/// The files of one party: read when the site starts, encoded when a run has agreed on a schema.
 pub struct Site {
+    name: Option<String>,
     recipe: Recipe,
     records: Option<Dataset>,
     attributes: Classes,
+    unmatched: Unmatched,
+    files: Vec<PathBuf>,
+}
+
+/// What a site has.
+///
+/// For whoever holds the data, and nobody else.
+#[derive(Debug, Clone, Default)]
+pub struct Looked {
+    /// Usable records.
+    pub rows: usize,
+    /// Rows left out for missing values.
+    pub dropped: usize,
+    /// Columns of numbers.
+    pub numeric: Vec<String>,
+    /// Columns of categories, with these.
+    pub categorical: Vec<(String, Vec<String>)>,
+    /// Records per class, and without one.
+    pub groups: Option<Vec<(Option<String>, usize)>>,
+    /// Records without a row of attributes.
+    pub unmatched: usize,
+    /// Rows of attributes without a record.
+    pub unused: usize,
 }
 
 /// Where a site has sensitive classes.
@@ -34,27 +66,120 @@ impl Site {
     /// and attributes files of the same place; or first all records files, then all attributes
     /// files. `None` where there is no such place. Reads no sensitive column of a records file.
     pub fn of_job(job: &Job, place: usize, together: bool) -> Result<Option<Self>, Error> {
-        let recipe = job.recipe.clone();
         if let Some(path) = job.silos.get(place) {
-            let data = Dataset::new(recipe.read(path)?, recipe.clone())?;
-            return Ok(Some(Self { recipe, records: Some(data), attributes: Classes::Beside }));
+            let data = Dataset::new(job.recipe.read(path)?, job.recipe.clone())?;
+            return Ok(Some(Self::new(&job.recipe, Some(data), Classes::Beside, [path])));
         }
         let holder = |path: Option<&PathBuf>| path.cloned().map_or(Classes::Nowhere, Classes::File);
         if let Some(path) = job.records.get(place) {
-            let data = load_records(path, &recipe)?;
+            let data = load_records(path, &job.recipe)?;
             let own = job.attributes.get(place).filter(|_| together);
-            return Ok(Some(Self { recipe, records: Some(data), attributes: holder(own) }));
+            let files = [path].into_iter().chain(own);
+            return Ok(Some(Self::new(&job.recipe, Some(data), holder(own), files)));
         }
         let own = job.attributes.get(place.saturating_sub(job.records.len()));
         let Some(path) = own.filter(|_| !together && job.silos.is_empty()) else { return Ok(None) };
-        let attributes = Classes::File(path.clone());
-        Ok(Some(Self { recipe, records: None, attributes }))
+        Ok(Some(Self::new(&job.recipe, None, Classes::File(path.clone()), [path])))
+    }
+
+    /// The party that a `silo.toml` describes. Reads no sensitive column of a records file.
+    pub fn of_silo(silo: &Silo) -> Result<Self, Error> {
+        let recipe = &silo.recipe;
+        let (records, attributes) = match (silo.role, &silo.data, &silo.attributes) {
+            (Holds::Both, Some(data), None) => {
+                (Some(Dataset::new(recipe.read(data)?, recipe.clone())?), Classes::Beside)
+            }
+            (_, Some(data), own) => {
+                let own = own.clone().map_or(Classes::Nowhere, Classes::File);
+                (Some(load_records(data, recipe)?), own)
+            }
+            (_, None, Some(own)) => (None, Classes::File(own.clone())),
+            (_, None, None) => (None, Classes::Nowhere),
+        };
+        let site = Self::new(recipe, records, attributes, silo.files());
+        Ok(Self { name: Some(silo.name.clone()), unmatched: silo.unmatched, ..site })
+    }
+
+    fn new<'a>(
+        recipe: &Recipe,
+        records: Option<Dataset>,
+        attributes: Classes,
+        files: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Self {
+        let files = files.into_iter().cloned().collect();
+        let (name, unmatched) = (None, Unmatched::Refuse);
+        Self { name, recipe: recipe.clone(), records, attributes, unmatched, files }
     }
 
     /// How many parties a job has.
     pub fn count(job: &Job, together: bool) -> usize {
         let holders = if together { 0 } else { job.attributes.len() };
         if job.silos.is_empty() { job.records.len() + holders } else { job.silos.len() }
+    }
+
+    /// The SHA-256 of its files, so that a record of what was said about others is not gone on with.
+    pub fn fingerprint(&self) -> Result<[u8; 32], Error> {
+        let mut hash = Sha256::new();
+        for path in &self.files {
+            digest(path, &mut hash).map_err(|source| Error::io(path, source))?;
+        }
+        // What columns mean changes answers as well.
+        hash.update(serde_json::to_vec(&self.recipe).unwrap_or_default());
+        Ok(hash.finalize().into())
+    }
+
+    /// Its records, where it has any.
+    pub fn records(&self) -> Option<&Dataset> {
+        self.records.as_ref()
+    }
+
+    /// What it has, for whoever holds the data: records per class are computed from s, and are to leave
+    /// nothing but their screen.
+    pub fn look(&self) -> Result<Looked, Error> {
+        let mut looked = Looked::default();
+        if let Some(data) = &self.records {
+            (looked.rows, looked.dropped) = (data.rows().len(), data.dropped());
+            let summary = Summary::of(data, data.rows());
+            (looked.numeric, looked.categorical) = summary.columns();
+        }
+        let names = &self.recipe.classes;
+        let counted = |classes: &[u16]| {
+            let of = |class: u16| classes.iter().filter(|own| **own == class).count();
+            let mut groups: Vec<_> =
+                names.iter().zip(0..).map(|(name, at)| (Some(name.clone()), of(at))).collect();
+            groups.push((None, of(MISSING_CLASS)));
+            groups
+        };
+        match (&self.attributes, &self.records) {
+            (Classes::Beside, Some(data)) => {
+                looked.groups = Some(counted(&classes_of_rows(data, names)?));
+            }
+            (Classes::File(path), records) => {
+                let file = AttributesFile::read(path, &self.recipe, names)?;
+                looked.groups = Some(counted(file.classes()));
+                if let Some(data) = records {
+                    let held: HashSet<u64> = file.ids().iter().copied().collect();
+                    let ids = data.ids(data.rows());
+                    looked.unmatched = ids.iter().filter(|id| !held.contains(id)).count();
+                    looked.unused = held.len() + looked.unmatched - ids.len();
+                } else {
+                    looked.rows = file.ids().len();
+                }
+            }
+            _ => {}
+        }
+        Ok(looked)
+    }
+
+    /// What it says of itself.
+    fn declared(&self) -> Declared {
+        let mut declared = Declared::of(self.name.clone(), &self.recipe);
+        if let Some(data) = &self.records {
+            declared.summary = Some(Summary::of(data, data.rows()));
+            declared.largest_unit = data.largest_unit(data.rows());
+            declared.dropped = data.dropped();
+        }
+        declared
     }
 
     fn sealed(&self, schema: &Schema) -> Result<Option<steffle_attributes::Attributes>, Error> {
@@ -67,7 +192,12 @@ impl Site {
             // Beside its records, matched by id.
             (Classes::File(path), Some(data)) => {
                 let file = AttributesFile::read(path, &self.recipe, schema.classes())?;
-                Ok(together(std::slice::from_ref(data), vec![file])?.0.pop())
+                match self.unmatched {
+                    Unmatched::Refuse => {
+                        Ok(together(std::slice::from_ref(data), vec![file])?.0.pop())
+                    }
+                    Unmatched::Ignore => file.seal_for(data.ids(data.rows())).map(Some),
+                }
             }
         }
     }
@@ -80,13 +210,10 @@ impl Holding for Site {
             (Some(_), _) => Role::Both,
             (None, _) => Role::Attributes,
         };
-        let Some(data) = &self.records else {
-            return Described { role, records: 0, summary: Vec::new() };
-        };
-        let summary = Summary::of(data, data.rows());
-        // A summary is names and finite numbers: it has a text.
-        let summary = serde_json::to_vec(&summary).unwrap_or_default();
-        Described { role, records: data.rows().len() as u64, summary }
+        let records = self.records.as_ref().map_or(0, |data| data.rows().len()) as u64;
+        // Names and finite numbers: it has a text.
+        let summary = serde_json::to_vec(&self.declared()).unwrap_or_default();
+        Described { role, records, summary }
     }
 
     fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused> {
@@ -97,10 +224,22 @@ impl Holding for Site {
             return Err(unread("the schema is not the one that its hash names".to_owned()));
         }
         let refuse = |error: Error| Refused::new(format!("steffle::{}", error.code()), error);
+        self.declared().accepts(&schema).map_err(refuse)?;
         let encoded = self.records.as_ref().map(|data| encode(data, data.rows(), &schema));
         Ok(Taken {
             records: encoded.transpose().map_err(refuse)?.map(|encoded| encoded.records),
             attributes: self.sealed(&schema).map_err(refuse)?,
         })
+    }
+}
+
+fn digest(path: &Path, hash: &mut Sha256) -> std::io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(()),
+            read => hash.update(&chunk[..read]),
+        }
     }
 }

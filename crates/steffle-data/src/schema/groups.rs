@@ -84,6 +84,11 @@ impl AttributesFile {
         &self.ids
     }
 
+    /// For whoever holds the file.
+    pub(crate) fn classes(&self) -> &[u16] {
+        &self.classes
+    }
+
     /// Seals everything, in the order of the file.
     pub(crate) fn seal(self) -> Result<Attributes, Error> {
         Ok(Attributes::new(self.ids, Sensitive::new(self.classes), self.class_count)?)
@@ -116,6 +121,12 @@ fn sensitive_column(table: &mut Table, name: &str, recipe: &Recipe) -> Result<Ca
         text.rename(names);
     }
     Ok(text)
+}
+
+/// The class of each usable row among declared ones, for whoever holds the data.
+pub(crate) fn classes_of_rows(data: &Dataset, known: &[String]) -> Result<Vec<u16>, Error> {
+    let columns: Vec<&Categories> = data.sensitive().collect();
+    classes_of(&columns, data.rows(), &data.recipe().sensitive, known)
 }
 
 fn classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Error> {

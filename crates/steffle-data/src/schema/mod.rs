@@ -16,8 +16,7 @@ use crate::table::{Columns, Dialect, Kind, level_order};
 
 pub use encode::{Encoded, Unmatched, encode, encode_features};
 pub(crate) use favour::{favourable, guessed};
-pub(crate) use groups::AttributesFile;
-pub(crate) use groups::load_attributes;
+pub(crate) use groups::{AttributesFile, classes_of_rows, load_attributes};
 pub use groups::{Groups, attributes, evaluation_groups};
 pub use summary::{Moments, Summary};
 

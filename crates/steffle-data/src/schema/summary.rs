@@ -150,6 +150,22 @@ impl Summary {
         Ok(())
     }
 
+    /// Names of columns of numbers; columns of categories, with these.
+    pub(crate) fn columns(&self) -> (Vec<String>, Vec<(String, Vec<String>)>) {
+        let numeric = self.numeric.iter().map(|(name, _)| name.clone()).collect();
+        let levels = |levels: &BTreeSet<String>| levels.iter().cloned().collect();
+        let categorical = self.categorical.iter();
+        (numeric, categorical.map(|(name, own)| (name.clone(), levels(own))).collect())
+    }
+
+    /// The first column whose levels differ from those of another silo.
+    pub fn other_levels(&self, other: &Self) -> Option<&str> {
+        let own = |(name, levels): &&(String, BTreeSet<String>)| {
+            other.categorical.iter().any(|(known, found)| known == name && found != levels)
+        };
+        self.categorical.iter().find(own).map(|(name, _)| name.as_str())
+    }
+
     /// Features after encoding.
     pub fn features(&self) -> usize {
         let levels: usize = self.categorical.iter().map(|(_, levels)| levels.len()).sum();

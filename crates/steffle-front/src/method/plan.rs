@@ -12,6 +12,7 @@ use super::{Entry, Method, Training};
 use crate::Error;
 use crate::ground::Ground;
 use crate::leaves::{Counts, Leaves, in_words, leaves};
+use crate::legs::carried;
 use crate::model::Model;
 use crate::observer::Observer;
 use crate::privacy::Privacy;
@@ -60,6 +61,7 @@ impl Plan {
         let method = method.settle(study)?;
         let counts = Counts::new(study, &*method, &*model);
         let leaves = leaves(&*method, study, &counts);
+        carried(study, &*method, &*model, &leaves)?;
         let announced = method.announced(study, &counts);
         let (claim, epsilon, delta) = method.offered(study, model.blocks().len())?;
         let offer = Offer {

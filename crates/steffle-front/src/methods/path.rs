@@ -2,8 +2,8 @@
 //! from the one before.
 
 use steffle::attributes::ClassRelease;
-use steffle::protocol::Witnessed;
 use steffle::train::{Fair, FairPath};
+use steffle_process::Journalled;
 
 use crate::Error;
 use crate::clock::Clock;
@@ -16,7 +16,7 @@ use crate::trained::{Trace, Trained};
 
 /// What is done with each model while its release is at hand.
 pub(super) type After<'a> =
-    &'a dyn Fn(&mut FairPath<'_, Witnessed<Nodes>>, &Fair, &mut Trained) -> Result<(), Error>;
+    &'a dyn Fn(&mut FairPath<'_, Journalled<Nodes>>, &Fair, &mut Trained) -> Result<(), Error>;
 
 /// Has classes released, and trains on them.
 pub(super) fn on_classes(

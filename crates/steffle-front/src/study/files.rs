@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use steffle_data::{Job, Recipe};
 
+use super::elsewhere::Afar;
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study};
 use crate::Error;
-use crate::processes::Apart;
+use crate::processes::{Folder, OpenBook, Reach};
 
 /// The files of a study, one or two per silo.
 ///
@@ -17,7 +18,7 @@ pub struct Files {
     job: Job,
     /// Where it was read, and what it said about columns.
     read: Option<(PathBuf, Recipe)>,
-    apart: Option<Apart>,
+    afar: Option<Afar>,
 }
 
 impl Files {
@@ -25,14 +26,14 @@ impl Files {
     pub fn read(job: &Path) -> Result<Self, Error> {
         let read = Job::read(job)?;
         let said = (job.to_path_buf(), read.recipe.clone());
-        Ok(Self { job: read, read: Some(said), apart: None })
+        Ok(Self { job: read, read: Some(said), afar: None })
     }
 
     /// Records files, attributes files and a file to test on.
     pub fn new(records: Vec<PathBuf>, attributes: Vec<PathBuf>, test: PathBuf) -> Self {
         let mut job = Job::new(Recipe::default());
         (job.records, job.attributes, job.test) = (records, attributes, test);
-        Self { job, read: None, apart: None }
+        Self { job, read: None, afar: None }
     }
 
     /// What the columns mean.
@@ -47,11 +48,53 @@ impl Files {
         self
     }
 
-    /// The same with every party in a process of its own, which runs `program node`. Refuses files
-    /// that no job names, and columns of another meaning than the job says: a party reads its own.
-    pub fn in_processes(mut self, program: PathBuf) -> Result<Self, Error> {
+    /// Whether they are of sites that keep them to themselves.
+    pub fn has_sites(&self) -> bool {
+        !self.job.sites.is_empty()
+    }
+
+    /// What the job says about training, by the names of settings.
+    pub fn settings(&self) -> Option<&toml::Table> {
+        self.job.train.as_ref()
+    }
+
+    /// The same with every party in a process of its own, which runs `program node`. `what` is run, in a
+    /// few bytes that other settings do not share; its journal is kept in a file, where one is named.
+    /// Refuses files that no job names, and
+    /// columns of another meaning than the job says: a party reads its own.
+    pub fn in_processes(
+        self,
+        program: PathBuf,
+        what: [u8; 8],
+        journal: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let records = Arc::new(Folder::of(journal));
+        self.reached(Reach::Processes { program, records }, what, journal)
+    }
+
+    /// The same with parties whom somebody else reaches: frames on standard input and output.
+    pub fn over_relay(self, what: [u8; 8], journal: Option<&Path>) -> Result<Self, Error> {
+        self.reached(Reach::Relay, what, journal)
+    }
+
+    /// The same with all sites in this process.
+    pub fn in_one_process(
+        self,
+        open: OpenBook,
+        what: [u8; 8],
+        journal: Option<&Path>,
+    ) -> Result<Self, Error> {
+        self.reached(Reach::Here(open), what, journal)
+    }
+
+    fn reached(
+        mut self,
+        reach: Reach,
+        what: [u8; 8],
+        journal: Option<&Path>,
+    ) -> Result<Self, Error> {
         let refuse = |why: &str| Error::usage("config::processes", why);
-        let Some((job, recipe)) = &self.read else {
+        let Some((path, recipe)) = &self.read else {
             return Err(refuse("processes are started for the parties of a job.toml"));
         };
         if *recipe != self.job.recipe {
@@ -59,7 +102,8 @@ impl Files {
                 "with processes the job alone says what columns mean: write it into job.toml",
             ));
         }
-        self.apart = Some(Apart { program, job: job.clone() });
+        let journal = journal.map(Path::to_path_buf);
+        self.afar = Some(Afar { reach, what, journal, path: path.clone() });
         Ok(self)
     }
 
@@ -70,6 +114,9 @@ impl Files {
         silos: Option<usize>,
         seed: u64,
     ) -> Result<Study, Error> {
+        if let Some(afar) = &self.afar {
+            return afar.clone().study(&self.job, asked, silos, seed);
+        }
         let centralisation = who_holds_what(&self.job, asked, silos)?;
         // From here on the job says it itself, to whoever reads its files again.
         let mut job = self.job.clone();
@@ -97,21 +144,21 @@ impl Files {
             holders: Holders::Files(Box::new(job)),
             sealed: Mutex::new(Some(loaded.attributes)),
             about,
-            apart: self.apart.clone(),
+            elsewhere: None,
             paid: Mutex::default(),
-            witness: Mutex::default(),
+            journal: Mutex::default(),
         })))
     }
 
     /// What tells them from other files of one program.
     pub(crate) fn key(&self) -> String {
-        format!("{:?} {:?}", self.job, self.apart)
+        format!("{:?} {:?}", self.job, self.afar)
     }
 }
 
 /// Which centralisation a job is: what it says is law, and only where it says nothing may the caller
 /// say it, or else the number of files. What stands in the files never decides who sees what.
-fn who_holds_what(
+pub(super) fn who_holds_what(
     job: &Job,
     asked: Option<Centralisation>,
     asked_silos: Option<usize>,

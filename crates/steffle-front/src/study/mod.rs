@@ -1,30 +1,33 @@
 //! A study: encoded records in silos, sealed attributes, and rows held out to judge by.
 
 mod cut;
+mod elsewhere;
 mod files;
 mod held_out;
 mod library;
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use steffle::attributes::Attributes;
 use steffle::fairness::{Notion, NotionName};
-use steffle::protocol::{RunId, Witness};
+use steffle::protocol::RunId;
 use steffle::randomness::{Purpose, stream};
 use steffle::record::Records;
-use steffle_data::{Dataset, Job, Schema, Site, Summary, attributes, encode, partition};
+use steffle_data::{Dataset, Job, Schema, Summary, attributes, encode, partition};
 use steffle_privacy::ledger::Ledger;
-use steffle_process::Processes;
+use steffle_process::Journal;
 
 pub use self::cut::{Centralisation, Cut, Split};
+use self::elsewhere::Elsewhere;
+pub(crate) use self::elsewhere::Met;
 pub use self::files::Files;
 pub use self::held_out::HeldOut;
 pub(crate) use self::held_out::Origin;
 pub use self::library::Library;
 use crate::Error;
 use crate::ground::Public;
-use crate::processes::Apart;
 use crate::table::Parted;
 
 /// What models are trained on and judged by. Clones share everything.
@@ -39,12 +42,12 @@ struct Inner {
     /// Attributes that no run has used yet: sealing them was the last check of the data.
     sealed: Mutex<Option<Vec<Attributes>>>,
     about: About,
-    /// Where the parties are processes of their own.
-    apart: Option<Apart>,
+    /// Where the parties keep their files to themselves.
+    elsewhere: Option<Elsewhere>,
     /// The run that the stores' own books pay for, where one does, and the books until it begins.
     paid: Mutex<Option<Payment>>,
-    /// Who hears the next run, if somebody does.
-    witness: Mutex<Option<Box<dyn Witness>>>,
+    /// Where the next run is written down, if it is.
+    journal: Mutex<Option<Journal>>,
 }
 
 /// A run's name in the books that pay for it, and the books.
@@ -69,6 +72,8 @@ enum Holders {
     Table { data: Arc<Dataset>, rows: Vec<Vec<u32>> },
     /// Files that are cut already.
     Files(Box<Job>),
+    /// So many holders, elsewhere.
+    Elsewhere(usize),
 }
 
 /// What is known about the rows.
@@ -171,9 +176,9 @@ impl Study {
             holders,
             sealed: Mutex::new(Some(sealed)),
             about,
-            apart: None,
+            elsewhere: None,
             paid: Mutex::default(),
-            witness: Mutex::default(),
+            journal: Mutex::default(),
         })))
     }
 
@@ -212,18 +217,21 @@ impl Study {
     pub(crate) fn reveals_sensitive(&self) -> &[String] {
         match &self.0.holders {
             Holders::Table { data, .. } => data.reveals_sensitive(),
-            Holders::Files(_) => &[],
+            _ => &[],
         }
     }
 
     /// Records per silo.
     pub fn sizes(&self) -> Vec<usize> {
-        self.0.encoded.records.iter().map(Records::len).collect()
+        match &self.0.elsewhere {
+            Some(elsewhere) => elsewhere.sizes.clone(),
+            None => self.0.encoded.records.iter().map(Records::len).collect(),
+        }
     }
 
     /// Training rows.
     pub fn rows(&self) -> usize {
-        self.0.encoded.records.iter().map(Records::len).sum()
+        self.sizes().iter().sum()
     }
 
     /// Mean records of a silo.
@@ -243,7 +251,7 @@ impl Study {
 
     /// Whether it is of files that were cut already.
     pub(crate) fn has_files(&self) -> bool {
-        matches!(self.0.holders, Holders::Files(_))
+        !matches!(self.0.holders, Holders::Table { .. })
     }
 
     /// Number of labels.
@@ -280,12 +288,12 @@ impl Study {
     /// Has the books of the stores of attributes, in their order, pay for the next run, which goes by
     /// this name in them. Refuses books for parties in other processes: each would keep its own.
     pub fn pay_from(&self, run: [u8; 16], books: Vec<Box<dyn Ledger>>) -> Result<(), Error> {
-        if self.0.apart.is_some() {
+        if self.0.elsewhere.is_some() {
             let message =
-                "a ledger pays for runs in one process; with processes every party keeps its own";
-            return Err(
-                Error::usage("config::processes", message).with_help("leave out <processes>")
-            );
+                "every party of this job keeps its own ledger, and names it in its silo.toml";
+            return Err(Error::usage("config::processes", message).with_help(
+                "leave out <ledger>; <noise secure> asks for a private run, and sites decide",
+            ));
         }
         *lock(&self.0.paid) = Some((RunId(run), books));
         Ok(())
@@ -303,14 +311,45 @@ impl Study {
         Some((*run, std::mem::take(books)))
     }
 
-    /// Has every request and reply of the next run heard by a witness.
-    pub fn overhear(&self, witness: Box<dyn Witness>) {
-        *lock(&self.0.witness) = Some(witness);
+    /// Has the next run written down in a file, or gone on with from there.
+    pub fn keep_journal(&self, path: &Path) -> Result<(), Error> {
+        let journal = Journal::open(path, false);
+        let journal = journal.map_err(|error| Error::data("train::journal", error.to_string()))?;
+        *lock(&self.0.journal) = Some(journal);
+        Ok(())
     }
 
-    /// The witness, for the first who asks.
-    pub(crate) fn witness(&self) -> Option<Box<dyn Witness>> {
-        lock(&self.0.witness).take()
+    /// Ends the journal of a run that has ended well, where there is one: it is its transcript now.
+    pub fn end_journal(&self) -> Result<(), Error> {
+        let ended = lock(&self.0.journal).as_ref().map_or(Ok(()), Journal::end);
+        ended.map_err(|error| Error::data("train::journal", error.to_string()))
+    }
+
+    pub(crate) fn journal(&self) -> Option<Journal> {
+        lock(&self.0.journal).clone()
+    }
+
+    /// Nodes that have said who they are, where parties keep their files to themselves; and the name
+    /// of their run.
+    pub(crate) fn elsewhere(&self) -> Result<Option<(RunId, Met)>, Error> {
+        let Some(elsewhere) = &self.0.elsewhere else { return Ok(None) };
+        elsewhere.gathered().map(Some)
+    }
+
+    /// Sites that a run went on without, one sentence each.
+    pub fn absences(&self) -> Vec<String> {
+        let all = self.0.elsewhere.as_ref().map(|elsewhere| elsewhere.absences.all());
+        all.unwrap_or_default().iter().map(ToString::to_string).collect()
+    }
+
+    /// The most bytes of a frame, where messages are carried in frames.
+    pub(crate) fn frame_bytes(&self) -> Option<u64> {
+        self.0.elsewhere.as_ref().and_then(Elsewhere::frame_bytes)
+    }
+
+    /// Whether parties keep their files to themselves.
+    pub fn is_elsewhere(&self) -> bool {
+        self.0.elsewhere.is_some()
     }
 
     /// The record ids of every silo.
@@ -318,17 +357,9 @@ impl Study {
         self.0.encoded.records.iter().map(Records::ids).collect()
     }
 
-    /// The parties as processes of their own, where that was asked for.
-    pub(crate) fn apart(&self) -> Result<Option<Processes>, Error> {
-        let Inner { apart, holders, .. } = &*self.0;
-        let (Some(apart), Holders::Files(job)) = (apart, holders) else { return Ok(None) };
-        let together = !self.is_split() && job.silos.is_empty();
-        apart.start(Site::count(job, together), together).map(Some)
-    }
-
     /// The schema as nodes elsewhere read it; empty where they have encoded rows.
     pub(crate) fn columns(&self) -> Result<Vec<u8>, Error> {
-        if self.0.apart.is_none() {
+        if self.0.elsewhere.is_none() {
             return Ok(Vec::new());
         }
         let text = serde_json::to_vec(self.schema());
@@ -382,6 +413,7 @@ impl Holders {
                 rows.iter().map(|rows| Ok(attributes(data, rows, schema)?)).collect()
             }
             Self::Files(job) => Ok(job.seal(schema)?),
+            Self::Elsewhere(_) => Err(Error::bug("classes of parties elsewhere were asked for")),
         }
     }
 
@@ -389,6 +421,7 @@ impl Holders {
         match self {
             Self::Table { rows, .. } => rows.len(),
             Self::Files(job) => job.silos.len() + job.attributes.len(),
+            Self::Elsewhere(holders) => *holders,
         }
     }
 }

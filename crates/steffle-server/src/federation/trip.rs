@@ -1,11 +1,11 @@
 //! A trip: one request to some nodes, and their replies.
 
 use steffle_wire::{
-    Added, Ask, CodecError, Envelope, NodeId, Part, Refused, RunId, SchemaHash, Transport, decode,
-    parse, seal,
+    Added, Ask, CodecError, Envelope, Lost, NodeId, Part, Refused, RunId, SchemaHash, Transport,
+    decode, parse, seal,
 };
 
-use super::FederationError;
+use super::{Absence, FederationError, Roster, SiteName};
 
 /// What all messages of a run have on them, and how many trips it made.
 pub(super) struct Trips<T> {
@@ -15,6 +15,7 @@ pub(super) struct Trips<T> {
     pub(super) schema: SchemaHash,
     /// Every request and its replies have one number, which never comes again.
     pub(super) made: u64,
+    pub(super) roster: Roster,
 }
 
 impl<T: Transport> Trips<T> {
@@ -28,7 +29,7 @@ impl<T: Transport> Trips<T> {
         let envelope = self.next::<A>(round, NodeId::ALL);
         let bytes = seal(&envelope, request);
         let requests: Vec<(NodeId, &[u8])> =
-            places.map(|place| (NodeId::at(place), &bytes[..])).collect();
+            self.present(places).map(|place| (NodeId::at(place), &bytes[..])).collect();
         self.exchange::<A>(&envelope, &requests)
     }
 
@@ -40,7 +41,8 @@ impl<T: Transport> Trips<T> {
         request: &A,
     ) -> Result<<A::Reply as Added>::Total, FederationError> {
         let first = places.start;
-        total(first, self.ask(places, round, request)?)
+        let parts = self.ask(places, round, request)?;
+        self.total(first, parts)
     }
 
     /// The same, of every node something else.
@@ -51,7 +53,8 @@ impl<T: Transport> Trips<T> {
         request: impl Fn(usize) -> A,
     ) -> Result<<A::Reply as Added>::Total, FederationError> {
         let first = places.start;
-        total(first, self.ask_each(places, round, request)?)
+        let parts = self.ask_each(places, round, request)?;
+        self.total(first, parts)
     }
 
     /// Asks every node of a range for something else.
@@ -62,7 +65,8 @@ impl<T: Transport> Trips<T> {
         request: impl Fn(usize) -> A,
     ) -> Result<Vec<A::Reply>, FederationError> {
         let envelope = self.next::<A>(round, NodeId::ALL);
-        let sealed: Vec<(NodeId, Vec<u8>)> = places
+        let sealed: Vec<(NodeId, Vec<u8>)> = self
+            .present(places)
             .map(|place| {
                 let to = NodeId::at(place);
                 (to, seal(&Envelope { to, ..envelope }, &request(place)))
@@ -94,26 +98,72 @@ impl<T: Transport> Trips<T> {
         requests: &[(NodeId, &[u8])],
     ) -> Result<Vec<A::Reply>, FederationError> {
         let replies = self.transport.exchange(requests);
-        let read = |(reply, &(node, _)): (Result<Vec<u8>, _>, &(NodeId, &[u8]))| {
-            let place = (node.0 as usize).saturating_sub(1);
-            read::<A>(envelope, node, &reply?).map_err(|error| match error {
-                Unread::Refused(refused) => FederationError::Refused { silo: place, refused },
-                Unread::Message(error) => FederationError::Message { silo: place, source: error },
-            })
-        };
-        replies.into_iter().zip(requests).map(read).collect()
+        let mut said = Vec::with_capacity(replies.len());
+        for (reply, &(node, _)) in replies.into_iter().zip(requests) {
+            let silo = place(node);
+            let name = self.name(silo);
+            let reply = match (reply, &self.roster.drops) {
+                (Ok(reply), _) => reply,
+                (Err(Lost { node: lost, why }), Some(drops)) if lost == node => {
+                    drops.add(Absence { silo, name, trip: self.made, why });
+                    continue;
+                }
+                // Where a letter is lost on its way, that is not who was asked.
+                (Err(Lost { node: lost, why }), _) => {
+                    let silo = place(lost);
+                    return Err(FederationError::Lost { silo, name: self.name(silo), why });
+                }
+            };
+            said.push(read::<A>(envelope, node, &reply).map_err(|error| match error {
+                Unread::Refused(refused) => FederationError::Refused { silo, name, refused },
+                Unread::Message(source) => FederationError::Message { silo, name, source },
+            })?);
+        }
+        // With everybody gone there is no run.
+        match requests.first().filter(|_| said.is_empty()) {
+            Some(&(node, _)) => Err(self.lost(place(node))),
+            None => Ok(said),
+        }
+    }
+
+    /// Those of these places whose sites are there.
+    fn present(&self, places: std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<T> {
+        let drops = self.roster.drops.clone();
+        places.filter(move |place| drops.as_ref().is_none_or(|drops| !drops.has(*place)))
+    }
+
+    pub(super) fn is_absent(&self, place: usize) -> bool {
+        self.roster.drops.as_ref().is_some_and(|drops| drops.has(place))
+    }
+
+    /// Why the run does not go on without the site at this place.
+    pub(super) fn lost(&self, silo: usize) -> FederationError {
+        let all = self.roster.drops.as_ref().map(super::Absences::all).unwrap_or_default();
+        let why = all.into_iter().find(|absence| absence.silo == silo).map(|absence| absence.why);
+        let why = why.unwrap_or_else(|| "it did not reply".to_owned());
+        FederationError::Lost { silo, name: self.name(silo), why }
+    }
+
+    /// Adds up parts from the node at place `first` on, then reads.
+    fn total<R: Added>(&self, first: usize, parts: Vec<R>) -> Result<R::Total, FederationError> {
+        let mut parts = parts.into_iter();
+        let mut sum = parts.next().ok_or(FederationError::Empty)?;
+        for (at, part) in parts.enumerate() {
+            let silo = first + at + 1;
+            let name = self.name(silo);
+            sum.add(&part).map_err(|source| FederationError::Message { silo, name, source })?;
+        }
+        sum.total().map_err(FederationError::Total)
+    }
+
+    fn name(&self, place: usize) -> SiteName {
+        SiteName(self.roster.names.get(place).cloned())
     }
 }
 
-/// Adds up parts from the node at place `first` on, then reads.
-fn total<R: Added>(first: usize, parts: Vec<R>) -> Result<R::Total, FederationError> {
-    let mut parts = parts.into_iter();
-    let mut sum = parts.next().ok_or(FederationError::Empty)?;
-    for (at, part) in parts.enumerate() {
-        let silo = first + at + 1;
-        sum.add(&part).map_err(|source| FederationError::Message { silo, source })?;
-    }
-    sum.total().map_err(FederationError::Total)
+/// Node 0 is the server, which is nobody's place.
+fn place(node: NodeId) -> usize {
+    (node.0 as usize).saturating_sub(1)
 }
 
 enum Unread {

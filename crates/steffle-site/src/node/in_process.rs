@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use steffle_attributes::Attributes;
 use steffle_model::record::Records;
-use steffle_wire::{Answer, Letter, Lost, NodeId, Transport, Witnessed};
+use steffle_wire::{Answer, Letter, Lost, NodeId, Transport};
 
 use super::{Encoded, Node};
 use crate::division::records::RecordsDivision;
@@ -73,12 +73,6 @@ pub trait Embedded: Transport {
 impl Embedded for InProcess {
     fn here(&self) -> &[Node] {
         &self.nodes
-    }
-}
-
-impl<T: Embedded> Embedded for Witnessed<T> {
-    fn here(&self) -> &[Node] {
-        self.transport().here()
     }
 }
 

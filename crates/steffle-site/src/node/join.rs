@@ -1,5 +1,6 @@
 //! How a node comes into a run and leaves it: divisions of what it holds, a list of units, a ledger.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use steffle_attributes::{AttributesDivision, UnitList};
@@ -89,6 +90,7 @@ impl Party {
         }
         let silos = self.silos();
         let (said, _) = self.letters.take::<Units>(Kind::Join, 0, silos)?;
+        once(&said)?;
         let Divisions::Sealed(attributes) =
             std::mem::replace(&mut self.divisions, Divisions::Moving)
         else {
@@ -123,6 +125,24 @@ fn fits(scores: &Scores, held: &Taken) -> Result<(), Refused> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses record ids that two silos claim: one record would count twice, and pay once.
+fn once(silos: &[Units]) -> Result<(), Refused> {
+    let mut first: HashMap<u64, usize> = HashMap::new();
+    let mut both: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for (silo, Units { ids, .. }) in silos.iter().enumerate() {
+        for id in ids {
+            match *first.entry(*id).or_insert(silo) {
+                own if own == silo => {}
+                other => *both.entry((other, silo)).or_default() += 1,
+            }
+        }
+    }
+    let Some((&(one, two), count)) = both.iter().next() else { return Ok(()) };
+    let (one, two) = (NodeId::at(one), NodeId::at(two));
+    let text = format!("{count} record ids come from both {one} and {two}; an id is one record");
+    Err(Refused::new("steffle::node::ids", text))
 }
 
 /// The unit of every record of the universal index: the list that all holders agree on.

@@ -5,6 +5,7 @@
 //! requests in the order of their numbers, refuses by name what is late, repeated with other words
 //! or meant for somebody else, and says the same again when it is asked the same again.
 
+mod allows;
 mod counts;
 mod gap;
 mod holding;
@@ -15,6 +16,7 @@ mod once;
 mod party;
 mod refusal;
 
+pub use allows::Allows;
 pub use holding::{Encoded, Holding, Taken};
 pub use in_process::{Embedded, InProcess};
 pub use refusal::RARE_COLUMN;
@@ -50,6 +52,7 @@ pub struct Node {
     scores: BuildScores,
     /// Keeps the budget; a store that was opened has it.
     ledger: Option<Box<dyn Ledger>>,
+    allows: Allows,
     /// Its number in the run; all, before it has one.
     me: NodeId,
     run: Option<RunId>,
@@ -71,6 +74,7 @@ impl Node {
             holding: Box::new(holding),
             scores: outputs,
             ledger: None,
+            allows: Allows::default(),
             me: NodeId::ALL,
             run: None,
             party: None,
@@ -89,6 +93,13 @@ impl Node {
     #[must_use]
     pub fn keeping(mut self, ledger: Box<dyn Ledger>) -> Self {
         self.ledger = Some(ledger);
+        self
+    }
+
+    /// The same for a site that allows no more than this.
+    #[must_use]
+    pub fn allowing(mut self, allows: Allows) -> Self {
+        self.allows = allows;
         self
     }
 
@@ -183,6 +194,11 @@ impl Node {
             return Err(Refused::state(format!("{:?} before this node has joined", envelope.kind)));
         };
         party.expects(envelope)?;
+        match envelope.kind {
+            Kind::Open => self.allows.offered(&decode(Reader::new(payload))?)?,
+            Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?)?,
+            _ => {}
+        }
         party.answer(envelope, payload, reader)
     }
 

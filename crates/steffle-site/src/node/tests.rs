@@ -283,15 +283,52 @@ fn a_new_run_finds_the_budget_of_the_last_one() {
     assert!(refused.contains("spent"), "{refused}");
 }
 
-/// 100,000 frames, of which at least half reach the body of a request in a run that goes on around
-/// them: no panic, and every one gets a reply that can be read.
+/// An id that two silos claim is one record: the holder names both.
+#[test]
+fn ids_that_two_silos_claim_are_refused_by_the_holder() {
+    let records = |ids| Node::new(Kept { records: Some(ids), attributes: None });
+    let holder = Node::new(Kept { records: None, attributes: Some(0..60) });
+    let nodes = InProcess::new(vec![records(0..30), records(25..60), holder]);
+    let mut federation = Federation::join(nodes, agreement()).unwrap();
+    let refused = federation.open_plainly().unwrap_err().to_string();
+    assert!(refused.contains("5 record ids come from both node 1 and node 2"), "{refused}");
+}
+
+/// A site's own policy stands above what it is offered.
+#[test]
+fn what_a_site_does_not_allow_is_refused() {
+    let offered = |allows: Allows, claim: Claim| {
+        let nodes = InProcess::new(house()).each(|node| node.allowing(allows.clone()));
+        let mut federation = Federation::join(nodes, agreement()).unwrap();
+        let offer = federation.offer(claim, 1.0, 1e-6, 4).unwrap();
+        federation.open(offer, Opening::plain).map_err(|error| error.to_string())
+    };
+    assert!(offered(Allows::default(), Claim::Gaussian).is_ok());
+    for (allows, word) in [
+        (Allows { epsilon: Some(0.5), ..Allows::default() }, "at most 0.5"),
+        (Allows { rounds: Some(3), ..Allows::default() }, "at most 3"),
+        (Allows { methods: vec!["one-shot".to_owned()], ..Allows::default() }, "one-shot"),
+        (Allows { secret: true, ..Allows::default() }, "secret noise"),
+    ] {
+        let refused = offered(allows, Claim::Gaussian).unwrap_err();
+        assert!(refused.contains(word) && refused.contains("silo 0"), "{refused}");
+    }
+}
+
+/// 100,000 frames (or as many as STEFFLE_NODE_FRAMES says), of which at least half reach the body of a request in a run that goes on around
+/// them: no panic, every one gets a reply that can be read, and memory does not grow.
 #[test]
 fn no_frame_ends_a_node() {
-    const FRAMES: u32 = 100_000;
+    let asked = std::env::var("STEFFLE_NODE_FRAMES").ok().and_then(|count| count.parse().ok());
+    let frames: u32 = asked.unwrap_or(100_000);
+    let mut early = None;
     let mut random = stream(11, 0, Purpose::Split, 0);
     let (mut sent, mut inside) = (0_u32, 0_u32);
     let houses = [(house as fn() -> Vec<Node>, recorded(house)), (apart, recorded(apart))];
-    while sent < FRAMES {
+    while sent < frames {
+        if sent > frames / 4 && early.is_none() {
+            early = memory();
+        }
         for (nodes, runs) in &houses {
             let run = &runs[random.next_u32() as usize % runs.len()];
             let mut party = Hostile { nodes: nodes(), trips: vec![0; nodes().len()] };
@@ -315,7 +352,17 @@ fn no_frame_ends_a_node() {
             }
         }
     }
-    assert!(inside > FRAMES / 2, "{inside} of {sent}");
+    assert!(inside > frames / 2, "{inside} of {sent}");
+    if let (Some(early), Some(late)) = (early, memory()) {
+        assert!(late < early + 64_000, "from {early} to {late} kB");
+    }
+}
+
+/// Kilobytes of this process, where the system tells.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
 }
 
 /// Nodes under a server and a post office that damage what they carry.

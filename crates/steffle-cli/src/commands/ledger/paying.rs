@@ -1,8 +1,10 @@
 //! Books that are about to pay.
 
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use steffle_ledger::Books;
+use steffle_ledger::{Books, LedgerError, open};
 use steffle_privacy::ledger::{GrantId, Ledger, hexadecimal};
 
 use super::clock;
@@ -41,4 +43,22 @@ pub(crate) fn paying_books(
         }
     }
     Ok(books.into_ledgers().into_iter().map(|book| Box::new(book) as Box<dyn Ledger>).collect())
+}
+
+/// The book of a site's own store. Another process may still have it, whose run ended just now or
+/// whose machine lost its server: it is waited for.
+pub(crate) fn waiting_book(path: &Path, wait: Duration) -> Result<Box<dyn Ledger>, String> {
+    let until = Instant::now() + wait;
+    loop {
+        match open(path, clock) {
+            Ok(book) => return Ok(Box::new(book)),
+            Err(LedgerError::Busy { .. }) if Instant::now() < until => {
+                thread::sleep(Duration::from_millis(50));
+            }
+            Err(error @ LedgerError::Busy { .. }) => {
+                return Err(format!("{error}; it was waited for {} seconds", wait.as_secs()));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
 }

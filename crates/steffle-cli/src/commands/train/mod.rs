@@ -3,12 +3,12 @@
 mod metrics;
 mod plan;
 mod private;
-mod recording;
 mod report;
 mod study;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use clap::ArgMatches;
 use steffle_front::{Bootstrap, Divided, Library, Observer, Plan, Report, Stage};
@@ -17,7 +17,6 @@ use self::metrics::Metrics;
 pub(crate) use self::metrics::MetricsReport;
 use self::plan::Preview;
 pub(crate) use self::private::{LedgerReport, report as ledger_report};
-use self::recording::Recording;
 pub(crate) use self::report::{TrainReport, WITHOUT_GROUPS};
 use self::study::study;
 use crate::args::TrainCommand;
@@ -26,16 +25,27 @@ use crate::failure::Failure;
 use crate::run_dir::{Destination, model_card, run_page};
 use crate::ui::{Output, Progress};
 
+/// Who carries messages to parties that are not in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// This program, where there are such parties.
+    Here,
+    /// Somebody else, who is at the other end of standard input and output.
+    Relay,
+}
+
 pub(crate) fn train(
     mut command: TrainCommand,
     typed: &ArgMatches,
     output: Output,
+    carried: Carried,
 ) -> Result<(), Failure> {
     let (dry_run, force, explain) = (command.dry_run, command.force, command.explain);
-    let (ledger, transcript) = (command.ledger.clone(), command.transcript.clone());
+    let ledger = command.ledger.clone();
     let share = command.metrics_share;
     private::secret(&mut command)?;
     let (mut config, origins) = TrainConfig::from_command(command, typed)?;
+    config.relay = carried == Carried::Relay;
     set_threads(config.threads)?;
     let reserve = || Destination::reserve(config.out.as_deref(), &config.name(), force);
     // Reserved first: a run that cannot be written down is not worth its time.
@@ -57,7 +67,9 @@ pub(crate) fn train(
         let preview = Preview::new(&config, &plan, divided.as_ref());
         return output.result(&preview, &preview.text(&toml(&config)?, output));
     };
-    let recording = transcript.as_deref().map(|path| Recording::start(path, &study)).transpose()?;
+    if let Some(path) = config.journal.as_deref().filter(|_| !study.is_elsewhere()) {
+        study.keep_journal(path)?;
+    }
     let mut metrics = None;
     let paid = if let Some(path) = &ledger {
         let run = private::run_id(&config, &study, share)?;
@@ -68,12 +80,15 @@ pub(crate) fn train(
         private::open(path, run, also, &study, output)?;
         Some((path.as_path(), run))
     } else {
-        private::warn(plan.privacy(), output);
+        // Sites have books of their own.
+        if !study.is_elsewhere() {
+            private::warn(plan.privacy(), output);
+        }
         None
     };
     let report = execute(&config, &plan, (paid, metrics, divided), destination, &progress)?;
     drop(progress);
-    recording.map_or(Ok(()), Recording::finish)?;
+    plan.study().end_journal()?;
     output.result(&report, &report.text(explain, output))
 }
 
@@ -89,7 +104,8 @@ fn execute(
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let (model, min_group) = (plan.train(&Shown(progress))?, config.min_group());
+    let shown = Shown { progress, lines: config.relay, steps: Mutex::default() };
+    let (model, min_group) = (plan.train(&shown)?, config.min_group());
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
     let baseline = unconstrained(config, plan, &model, Some(bootstrap))?;
@@ -151,8 +167,26 @@ fn unconstrained(
     Ok(unconstrained.judge_by(&test, bootstrap, config.min_group())?.report)
 }
 
-/// Training on the line of progress.
-struct Shown<'a>(&'a Progress);
+/// Training on the line of progress; where nobody looks at a terminal, on lines of their own.
+struct Shown<'a> {
+    progress: &'a Progress,
+    lines: bool,
+    /// What is being done, how many steps of it are done, and of how many.
+    steps: Mutex<(&'static str, u32, Option<u32>)>,
+}
+
+impl Shown<'_> {
+    fn line(&self, change: impl FnOnce(&mut (&'static str, u32, Option<u32>))) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut steps);
+        let (task, done, of) = *steps;
+        match of.filter(|_| self.lines) {
+            Some(of) => eprintln!("progress: {task}: {done} of {of}"),
+            None if self.lines => eprintln!("progress: {task}: {done}"),
+            None => {}
+        }
+    }
+}
 
 impl Observer for Shown<'_> {
     fn begin(&self, stage: Stage, steps: Option<u32>) {
@@ -161,14 +195,16 @@ impl Observer for Shown<'_> {
             Stage::Federated => "Training the federated model",
             _ => "Training the fair model",
         };
+        self.line(|line| *line = (task, 0, steps));
         match steps {
-            Some(steps) => self.0.steps(task, steps as usize),
-            None => self.0.task(task),
+            Some(steps) => self.progress.steps(task, steps as usize),
+            None => self.progress.task(task),
         }
     }
 
     fn step(&self) -> ControlFlow<()> {
-        self.0.step();
+        self.line(|line| line.1 += 1);
+        self.progress.step();
         ControlFlow::Continue(())
     }
 }

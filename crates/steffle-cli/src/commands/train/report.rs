@@ -150,7 +150,7 @@ impl TrainReport {
             one_shot: outcome.one_shot.clone(),
             metrics: None,
             ledger: None,
-            warnings: all_flags(model.warnings()),
+            warnings: all_flags(&[model.warnings(), &study.absences()].concat()),
             cpu_seconds: outcome.took.cpu,
             wall_seconds: outcome.took.wall,
             run_dir: run_dir.to_path_buf(),

@@ -1,10 +1,13 @@
 //! From a data set's name or files to a study.
 
+use std::fs;
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
 use steffle_data::Recipe;
 use steffle_front::{Cut, Files, Library, Split, Study, Table};
 
+use crate::commands::ledger::waiting_book;
 use crate::config::{Check, Origins, TrainConfig, is_job, recipe};
 use crate::failure::Failure;
 
@@ -46,7 +49,7 @@ fn table(
     origins: &Origins,
     library: &Library,
 ) -> Result<Study, Failure> {
-    if config.processes {
+    if config.processes || config.relay {
         let message = "processes are started for the parties of a job.toml";
         let help = "write one: steffle data partition FILE --out parts, then --data parts/job.toml";
         return Err(Failure::usage("config::processes", message).help(help));
@@ -61,6 +64,20 @@ fn table(
         cut = cut.centralisation(centralisation);
     }
     Ok(library.study(&data, split, cut)?)
+}
+
+/// What is run with parties that keep their files to themselves: the same for the same settings and the
+/// same job, wherever that lies, so that a run that was interrupted goes on.
+fn what(config: &TrainConfig) -> Result<[u8; 8], Failure> {
+    let job = config.data.as_deref().map(Path::new).filter(|path| is_job(path));
+    let mut hash = Sha256::new();
+    if let Some(path) = job {
+        hash.update(fs::read(path).map_err(|error| Failure::at(path, &error))?);
+    }
+    hash.update(super::toml(&TrainConfig { data: None, ..config.clone() })?);
+    let mut what = [0; 8];
+    what.copy_from_slice(&hash.finalize()[..8]);
+    Ok(what)
 }
 
 /// Files that are already cut.
@@ -83,10 +100,15 @@ fn files(
     let recipe = meaning(Some(files.recipe().clone()), config, origins)?;
     let TrainConfig { centralisation, silos, seed, .. } = *config;
     let mut files = files.with(recipe);
-    if config.processes {
+    let (what, journal) = (what(config)?, config.journal.as_deref());
+    if config.relay {
+        files = files.over_relay(what, journal)?;
+    } else if config.processes {
         let program = std::env::current_exe();
         let program = program.map_err(|error| Failure::data("node::start", error.to_string()))?;
-        files = files.in_processes(program)?;
+        files = files.in_processes(program, what, journal)?;
+    } else if files.has_sites() {
+        files = files.in_one_process(waiting_book, what, journal)?;
     }
     let study = library.files(&files, centralisation, silos, seed);
     study.map_err(|error| origins.explain(error))

@@ -1,0 +1,65 @@
+//! What a site lets be asked of it, whatever the server says.
+
+use steffle_privacy::ledger::{Claim, NoiseKind};
+use steffle_wire::{Opening, Pool, Refused};
+
+/// A site's own policy, beside that of its ledger. By default it allows everything.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Allows {
+    /// The most epsilon of one run.
+    pub epsilon: Option<f64>,
+    /// The most rounds of one run.
+    pub rounds: Option<u32>,
+    /// Methods that may ask; none: all.
+    pub methods: Vec<String>,
+    /// Gram matrices of features do not leave.
+    pub no_pool: bool,
+    /// Attributes are read for secret noise alone.
+    pub secret: bool,
+    /// No book keeps the budget: nothing is promised.
+    pub unbooked: bool,
+}
+
+impl Allows {
+    /// Refuses an offer that the site does not allow.
+    pub(super) fn offered(&self, opening: &Opening) -> Result<(), Refused> {
+        let offer = &opening.offer;
+        let refuse = |what: String| {
+            Err(Refused::new("steffle::node::policy", format!("this site's policy: {what}")))
+        };
+        if let Some(most) = self.epsilon.filter(|most| offer.epsilon > *most) {
+            let asked = offer.epsilon;
+            return refuse(format!("epsilon {asked} is asked for; at most {most} in one run"));
+        }
+        if let Some(most) = self.rounds.filter(|most| offer.rounds > *most) {
+            let asked = offer.rounds;
+            return refuse(format!("{asked} rounds are asked for; at most {most} in one run"));
+        }
+        if !self.methods.is_empty() && !self.methods.contains(&offer.method) {
+            let (asked, all) = (&offer.method, self.methods.join(", "));
+            return refuse(format!("method {asked} is asked for; allowed are {all}"));
+        }
+        if self.secret && (offer.noise != NoiseKind::Secure || offer.claim == Claim::Nothing) {
+            return refuse(
+                "noise from a seed, or none, is asked for; its attributes are read for secret noise \
+                 alone"
+                    .to_owned(),
+            );
+        }
+        if self.unbooked && offer.noise == NoiseKind::Secure {
+            return refuse(
+                "secret noise is asked for; without a ledger nothing is promised".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Refuses matrices that the site does not allow.
+    pub(super) fn pooled(&self, pool: &Pool) -> Result<(), Refused> {
+        if self.no_pool && matches!(pool, Pool::Gram { .. }) {
+            let text = "this site's policy: matrices of its features do not leave (pool = false)";
+            return Err(Refused::new("steffle::node::policy", text));
+        }
+        Ok(())
+    }
+}
