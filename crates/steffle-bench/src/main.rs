@@ -6,6 +6,7 @@
 //! cargo run --release -p steffle-bench -- cost
 //! cargo run --release -p steffle-bench -- generated
 //! cargo run --release -p steffle-bench -- factor --python python3
+//! cargo run --release -p steffle-bench -- reading --python python3
 //! cargo run --release -p steffle-bench -- ledger
 //! cargo run --release -p steffle-bench -- rounds
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
@@ -20,6 +21,7 @@ mod ledger;
 mod methods;
 mod peer;
 mod problem;
+mod reading;
 mod rounds;
 mod speed;
 mod synthetic;
@@ -46,6 +48,8 @@ enum Task {
     Cost(cost::Arguments),
     /// CPU seconds of Cholesky factors, beside OpenBLAS in the same run.
     Factor(factor::Arguments),
+    /// CPU seconds of reading a table from CSV and Parquet, beside polars in the same run.
+    Reading(reading::Arguments),
     /// One-shot and exact mode on generated data: up to ten million rows, two thousand features, ten classes.
     Generated(generated::Arguments),
     /// What the budget book on disk adds to a round: syncs, bytes and milliseconds.
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Task::Growth(arguments) => growth::run(&arguments),
         Task::Cost(arguments) => cost::run(&arguments),
         Task::Factor(arguments) => factor::run(&arguments),
+        Task::Reading(arguments) => reading::run(&arguments),
         Task::Generated(arguments) => generated::run(&arguments),
         Task::Ledger(arguments) => ledger::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),

@@ -79,6 +79,25 @@ impl Builder {
         }
     }
 
+    /// The code of the last cell, where cells are text; that of a missing one too.
+    pub(super) fn last_code(&self) -> Option<u32> {
+        match &self.cells {
+            Cells::Numbers(_) => None,
+            Cells::Text(column) => column.text.codes.last().copied(),
+        }
+    }
+
+    /// One more cell like one before; whether it was taken.
+    pub(super) fn push_code(&mut self, code: u32) -> bool {
+        match &mut self.cells {
+            Cells::Numbers(_) => false,
+            Cells::Text(column) => {
+                column.text.codes.push(code);
+                true
+            }
+        }
+    }
+
     pub(super) fn finish(self) -> Column {
         match self.cells {
             Cells::Numbers(numbers) => Column::Numbers(numbers),

@@ -85,9 +85,9 @@ impl Dialect {
 
     pub(super) fn markers(&self) -> Markers {
         if self.missing_markers.is_empty() {
-            return Markers(USUAL_MARKERS.iter().map(|&marker| marker.to_owned()).collect());
+            return Markers::new(USUAL_MARKERS.iter().map(|&marker| marker.to_owned()).collect());
         }
-        Markers(self.missing_markers.iter().map(|marker| marker.trim().to_owned()).collect())
+        Markers::new(self.missing_markers.iter().map(|marker| marker.trim().to_owned()).collect())
     }
 }
 
@@ -207,11 +207,29 @@ const USUAL_MARKERS: [&str; 8] = ["?", "NA", "N/A", "n/a", "#N/A", "NULL", "null
 
 /// The spellings of a missing value of one file.
 #[derive(Debug, Clone)]
-pub(super) struct Markers(Arc<[String]>);
+pub(super) struct Markers {
+    spellings: Arc<[String]>,
+    /// The length of the longest: most cells are longer, or begin in another way than any.
+    longest: usize,
+    /// A bit per byte that some spelling begins with.
+    begin: [u64; 4],
+}
 
 impl Markers {
+    fn new(spellings: Arc<[String]>) -> Self {
+        let longest = spellings.iter().map(String::len).max().unwrap_or(0);
+        let mut begin = [0; 4];
+        for &first in spellings.iter().filter_map(|own| own.as_bytes().first()) {
+            begin[usize::from(first / 64)] |= 1 << (first % 64);
+        }
+        Self { spellings, longest, begin }
+    }
+
     pub(super) fn is_missing(&self, cell: &str) -> bool {
-        cell.is_empty() || self.0.iter().any(|marker| marker == cell)
+        let Some(&first) = cell.as_bytes().first() else { return true };
+        cell.len() <= self.longest
+            && self.begin[usize::from(first / 64)] >> (first % 64) & 1 == 1
+            && self.spellings.iter().any(|marker| marker == cell)
     }
 }
 

@@ -19,7 +19,7 @@ use super::reader::{Columns, Kind};
 use crate::{CellError, Error};
 
 /// Cells decoded at a time: large enough to be fast, small enough to stay in cache.
-const BATCH: usize = 8192;
+const BATCH: usize = 2048;
 
 /// Reads a Parquet file in chunks.
 pub(super) struct ParquetReader {
@@ -224,9 +224,8 @@ fn read_cells(
             each(reader, rows, builder, |builder, &value| number(builder, value))
         }
         ColumnReader::ByteArrayColumnReader(reader) => {
-            each(reader, rows, builder, |builder, bytes: &ByteArray| {
-                text(builder, bytes.as_utf8().map_err(|_| Problem::NotText)?)
-            })
+            let mut lately = Lately::default();
+            each(reader, rows, builder, |builder, bytes: &ByteArray| lately.put(builder, bytes))
         }
         // Refused when the file was opened.
         ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => {
@@ -240,7 +239,7 @@ fn each<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
     builder: &mut Builder,
-    put: impl Fn(&mut Builder, &T::T) -> Result<(), Problem>,
+    mut put: impl FnMut(&mut Builder, &T::T) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (found, _, _) = reader
@@ -248,6 +247,12 @@ fn each<T: DataType>(
         .map_err(Problem::Parquet)?;
     if found < rows {
         return Err(Problem::Short { wanted: rows, found });
+    }
+    if values.len() == rows {
+        for (offset, value) in values.iter().enumerate() {
+            put(builder, value).map_err(|problem| problem.with_offset(offset))?;
+        }
+        return Ok(());
     }
     let mut next = values.iter();
     for offset in 0..rows {
@@ -259,6 +264,31 @@ fn each<T: DataType>(
         }
     }
     Ok(())
+}
+
+/// Entries of a dictionary that a batch has used lately, by where they lie: the same bytes at the
+/// same place are the same text, as long as the batch is there. So most cells are not looked at.
+struct Lately([(usize, usize, u32); 64]);
+
+impl Default for Lately {
+    fn default() -> Self {
+        Self([(0, 0, 0); 64])
+    }
+}
+
+impl Lately {
+    fn put(&mut self, builder: &mut Builder, bytes: &ByteArray) -> Result<(), Problem> {
+        let (place, length) = (bytes.data().as_ptr() as usize, bytes.len());
+        let slot = &mut self.0[(place ^ place >> 6) % 64];
+        if (slot.0, slot.1) == (place, length) && builder.push_code(slot.2) {
+            return Ok(());
+        }
+        text(builder, bytes.as_utf8().map_err(|_| Problem::NotText)?)?;
+        if let Some(code) = builder.last_code().filter(|_| length > 0) {
+            *slot = (place, length, code);
+        }
+        Ok(())
+    }
 }
 
 fn number(builder: &mut Builder, value: f64) -> Result<(), Problem> {
