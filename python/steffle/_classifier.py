@@ -58,7 +58,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     epsilon : privacy of one person's sensitive attribute; methods without noise ignore it.
     method : one of ``steffle._steffle.methods()``.
-    notion : ``demographic_parity``, ``equalized_odds``, ``equal_opportunity`` or ``none``.
+    notion : ``demographic_parity``, ``equalized_odds``, ``equal_opportunity``, ``accuracy_parity`` or
+        ``none``.
     lam : weight of fairness against accuracy, 0 or more.
     model : ``logistic``, ``softmax`` or ``mlp:WIDTH,...``; by default by the number of labels.
     silos : organisations that the rows are cut into, unless ``fit`` is told who has which.

@@ -16,6 +16,7 @@ from steffle import _steffle
 from steffle._columns import text
 
 __all__ = [
+    "accuracy_parity_difference",
     "demographic_parity_difference",
     "demographic_parity_marginal",
     "equal_opportunity_difference",
@@ -90,6 +91,13 @@ def equal_opportunity_difference(
 ) -> float:
     """The largest difference of true positive rates, as Fairlearn's."""
     return _one("equal_opportunity", y_true, y_pred, sensitive_features)
+
+
+def accuracy_parity_difference(
+    y_true: ArrayLike, y_pred: ArrayLike, *, sensitive_features: ArrayLike
+) -> float:
+    """The largest difference of the share of right decisions between two groups."""
+    return _one("accuracy_parity", y_true, y_pred, sensitive_features)
 
 
 def demographic_parity_marginal(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use steffle_model::fairness::NotionName;
+use steffle_model::scores::Objective as _;
 use steffle_privacy::ledger::Claim;
 use steffle_privacy::{Delta, Epsilon, Mu, discrete};
 use steffle_server::federation::Federation;
@@ -118,7 +119,7 @@ impl Interactive {
                 between => [sign / between as f64, sign - sign / between as f64],
             };
             let combinations = (0..objective.classes).flat_map(row).collect();
-            CellQuestion { combinations, quadratic: vec![0.0; objective.labels] }
+            CellQuestion { combinations, quadratic: vec![0.0; objective.columns()] }
         };
         let cells = |round: u32| match round {
             0 => census.clone(),

@@ -1,6 +1,7 @@
 //! A curator: all records and the class of each in one place, as central methods have them.
 
 use steffle_attributes::ClassRelease;
+use steffle_model::fairness::Notion;
 use steffle_model::model::Classifier;
 use steffle_model::record::Records;
 use steffle_server::federation::{Federation, FederationError};
@@ -16,6 +17,8 @@ pub struct Curator<'a> {
     pub(super) cells: Vec<Option<usize>>,
     /// n_c.
     pub(super) sizes: Vec<f64>,
+    /// Whether it is compared how often decisions are right, not which they are.
+    pub(super) right: bool,
     /// n_cg; a record without a class counts `1/k` in each.
     pub(super) counts: Vec<Vec<f64>>,
 }
@@ -41,6 +44,7 @@ impl<'a> Curator<'a> {
     /// Has the federation's one silo reveal its classes.
     pub fn new<T: Embedded>(federation: &'a mut Federation<T>) -> Result<Self, CuratorError> {
         federation.impute(ClassRelease::Revealed)?;
+        let right = federation.agreement().scores.notion == Notion::AccuracyParity;
         let nodes = federation.transport().here();
         let divisions: Vec<_> = nodes.iter().filter_map(Node::records).collect();
         let silos = divisions.len();
@@ -63,7 +67,17 @@ impl<'a> Curator<'a> {
             sizes[cell] += 1.0;
             counts[cell].iter_mut().zip(imputed.of(row)).for_each(|(n, share)| *n += share);
         }
-        Ok(Self { model, records, imputed, cells, sizes, counts })
+        Ok(Self { model, records, imputed, cells, sizes, right, counts })
+    }
+
+    /// 1, or -1 where the outcome of a record is the more likely the less its second label is.
+    pub(super) fn turn(&self, row: usize) -> f64 {
+        if self.right && self.records.labels()[row] == 0 { -1.0 } else { 1.0 }
+    }
+
+    /// The outcome of a record whose second label has probability `p`.
+    pub(super) fn outcome(&self, row: usize, p: f64) -> f64 {
+        if self.turn(row) < 0.0 { 1.0 - p } else { p }
     }
 
     /// Per condition and group, `mean of h in the group - mean of h in the condition`.

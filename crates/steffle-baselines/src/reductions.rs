@@ -11,7 +11,8 @@
 //! w_i = 2 y_i - 1 - n (l_cg / n_cg - sum_g' l_cg' / n_c),      i in condition c and group g,
 //! ```
 //!
-//! and is found by logistic loss, like everyone's. What is returned is the best single classifier
+//! (accuracy parity is about the rate of right decisions, which grows with the favourable one's where
+//! `y_i = 1` and falls with it where `y_i = 0`: there the charge has the other sign) and is found by logistic loss, like everyone's. What is returned is the best single classifier
 //! seen, by `error + B max |v|` on the training rows, not the published mixture of all of them: at a
 //! given B one classifier is the solution unless the violation there is 0, and a decision about a
 //! person is then not a lottery.
@@ -229,7 +230,10 @@ impl Learner<'_> {
         let probabilities = Point::new(*model, &self.theta).probabilities(records.rows());
         let decisions = decide(&probabilities, model.labels());
         let wrong = decisions.iter().zip(records.labels()).filter(|(ours, y)| ours != y).count();
-        let violations = self.curator.violations(|row| f64::from(decisions[row])).concat();
+        let violations = self
+            .curator
+            .violations(|row| self.curator.outcome(row, f64::from(decisions[row])))
+            .concat();
         Played { error: wrong as f64 / records.len().max(1) as f64, violations }
     }
 }
@@ -249,7 +253,7 @@ pub(super) fn costs(curator: &Curator<'_>, multipliers: &[f64]) -> Vec<f64> {
             let own = &charges[cell * classes..][..classes];
             own.iter().zip(imputed.of(row)).map(|(charge, share)| charge * share).sum()
         });
-        f64::from(2 * i32::from(label) - 1) - charge
+        f64::from(2 * i32::from(label) - 1) - curator.turn(row) * charge
     };
     records.labels().iter().enumerate().map(cost).collect()
 }

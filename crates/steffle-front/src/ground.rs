@@ -60,12 +60,7 @@ impl<'a> Ground<'a> {
         observer: &'a dyn Observer,
     ) -> Result<Self, Error> {
         let aim = method.aim();
-        let objective = OutputScores {
-            notion: study.notion(&aim.notion),
-            classes: study.classes(),
-            labels: study.labels(),
-            sharpness: aim.sharpness,
-        };
+        let objective = study.objective(aim);
         let hash = study.schema().hash();
         let (run, books) = study.payment().unzip();
         let run = run.unwrap_or_else(|| run_id(&hash, study.seed()));

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use steffle::division::Objective as _;
 use steffle::model::Classifier;
 use steffle::protocol::{LENGTHS, MOST_FACTORED};
 
@@ -30,6 +31,10 @@ pub struct Leaves {
 pub struct Counts {
     /// Cells of the notion.
     pub cells: usize,
+    /// Outcomes that it compares: the columns of a cell's class table.
+    pub outcomes: usize,
+    /// Parts that the features of a one-shot message are in.
+    pub parts: usize,
     /// Classes of the sensitive attribute, k.
     pub classes: usize,
     /// Labels, l.
@@ -38,7 +43,7 @@ pub struct Counts {
     pub parameters: usize,
     /// Layers of the model.
     pub layers: usize,
-    /// Features of a one-shot message in one cell: encoded features and the bias.
+    /// Features of a one-shot message in one part: encoded features and the bias.
     pub weights: usize,
 }
 
@@ -65,10 +70,13 @@ impl Leaves {
 impl Counts {
     /// For a method on a study, with its model.
     pub(crate) fn new(study: &Study, method: &dyn Method, model: &dyn Classifier) -> Self {
+        let objective = study.objective(method.aim());
         Self {
-            cells: study.notion(&method.aim().notion).cells(),
-            classes: study.classes(),
-            labels: study.labels(),
+            cells: objective.cells(),
+            outcomes: objective.columns(),
+            parts: objective.parts(),
+            classes: objective.classes,
+            labels: objective.labels,
             parameters: model.parameters(),
             layers: model.blocks().len(),
             weights: study.schema().layout().weights(),

@@ -8,6 +8,7 @@ pub use steffle_model::model::head::RIDGE;
 pub use steffle_model::scores::OutputScores;
 
 use steffle_model::fairness::{ClassWeights, Dual, DualSet, divergence};
+use steffle_model::scores::Objective as _;
 use steffle_wire::{CellQuestion, Form};
 
 use crate::server::{Aggregate, Problem};
@@ -30,8 +31,8 @@ pub struct ChiSquareGame {
 impl ChiSquareGame {
     /// `W_0 = 0`; class weights come with the census.
     pub fn new(objective: OutputScores, lambda: f64, form: Form, set: DualSet) -> Self {
-        let OutputScores { notion, classes, labels, .. } = objective;
-        let cells = notion.cells();
+        let (cells, classes) = (objective.cells(), objective.classes);
+        let labels = objective.columns();
         Self {
             lambda,
             labels,
@@ -45,12 +46,12 @@ impl ChiSquareGame {
 
     /// The question of round 0: all combinations 0, so only the tables are answered.
     pub fn census(objective: OutputScores) -> Vec<CellQuestion> {
-        let OutputScores { notion, classes, labels, .. } = objective;
+        let (classes, columns) = (objective.classes, objective.columns());
         let zero = CellQuestion {
-            combinations: vec![0.0; classes * labels],
-            quadratic: vec![0.0; labels],
+            combinations: vec![0.0; classes * columns],
+            quadratic: vec![0.0; columns],
         };
-        vec![zero; notion.cells()]
+        vec![zero; objective.cells()]
     }
 
     /// Class weights per cell, after the census.

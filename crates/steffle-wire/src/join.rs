@@ -155,6 +155,7 @@ impl Encode for Scores {
             Notion::EqualizedOdds { labels } => (2, labels as u32),
             Notion::EqualOpportunity { favourable } => (3, u32::from(favourable)),
             Notion::Conditional { strata } => (4, strata as u32),
+            Notion::AccuracyParity => (5, 0),
         };
         writer.u8(tag);
         writer.u32(number);
@@ -181,6 +182,7 @@ impl Decode for Scores {
             2 => Notion::EqualizedOdds { labels: count },
             3 => Notion::EqualOpportunity { favourable: number as u16 },
             4 => Notion::Conditional { strata: count },
+            5 => Notion::AccuracyParity,
             found => return Err(CodecError::Tag { what: "notion", found }),
         };
         let (classes, labels) = (classes as usize, labels as usize);

@@ -147,7 +147,7 @@ pub fn published(
             adam.step(&mut theta, &gradient);
         }
         let probabilities = Point::new(model, &theta).probabilities(records.rows());
-        let violations = curator.violations(|row| probabilities[2 * row + 1]);
+        let violations = curator.violations(|row| curator.outcome(row, probabilities[2 * row + 1]));
         let mut all: Vec<f64> =
             violations.iter().map(|own| own.iter().map(|v| v.abs()).sum()).collect();
         if let Some(PublishedNoise { dual, .. }) = settings.noise {
@@ -207,9 +207,10 @@ impl Step {
         groups.iter_mut().for_each(|groups| groups.fill([0.0; 2]));
         for (at, &row) in which.iter().enumerate() {
             let Some(cell) = cells[row as usize] else { continue };
-            conditions[cell] = [conditions[cell][0] + 1.0, conditions[cell][1] + h(at)];
+            let outcome = curator.outcome(row as usize, h(at));
+            conditions[cell] = [conditions[cell][0] + 1.0, conditions[cell][1] + outcome];
             for (group, share) in groups[cell].iter_mut().zip(imputed.of(row as usize)) {
-                *group = [group[0] + share, group[1] + share * h(at)];
+                *group = [group[0] + share, group[1] + share * outcome];
             }
         }
         // From here on a group has its sign over its count, a condition the sum of signs over its own.
@@ -236,7 +237,7 @@ impl Step {
             let clipped = if length > clip { slope * clip / length } else { slope };
             let shares = groups[cell].iter().zip(imputed.of(row));
             let own: f64 = shares.map(|([sign, _], share)| sign * share).sum();
-            loss + multipliers[cell] * clipped * (own - conditions[cell][1])
+            loss + multipliers[cell] * curator.turn(row) * clipped * (own - conditions[cell][1])
         }));
         sum.clear();
         sum.add_plain(&Factor::layers(model.blocks(), slopes, rows, &pass.hidden));

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use steffle_model::model::head::RIDGE;
-use steffle_model::scores::OutputScores;
+use steffle_model::scores::{Objective as _, OutputScores};
 use steffle_server::federation::Federation;
 use steffle_server::server::{Aggregate, Rates, Steps};
 use steffle_server::train::{Outcome, RoundTrace, Schedule, Settings, Start, TrainError, run};
@@ -67,7 +67,7 @@ impl PfLd {
         theta: Vec<f64>,
         census: &Aggregate,
     ) -> Self {
-        let labels = objective.labels;
+        let labels = objective.columns();
         let condition = |cell: &steffle_server::server::AggregateCell| {
             let table = cell.table();
             let rows = table.chunks_exact(labels);

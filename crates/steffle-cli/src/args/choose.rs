@@ -27,7 +27,7 @@ pub(crate) struct ChooseArgs {
     pub(crate) attributes: Vec<PathBuf>,
     /// The gap that the choice is about
     #[arg(long, value_name = "GAP", default_value = "demographic-parity",
-          value_parser = ["demographic-parity", "equalized-odds", "equal-opportunity"])]
+          value_parser = ["demographic-parity", "equalized-odds", "equal-opportunity", "accuracy-parity"])]
     pub(crate) gap: String,
     /// The largest gap that is fair enough
     #[arg(long, value_name = "SHARE", default_value_t = 0.05, allow_negative_numbers = true)]

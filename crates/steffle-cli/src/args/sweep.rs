@@ -47,12 +47,12 @@ pub(crate) struct SweepCommand {
         help_heading = "Sweep"
     )]
     pub(crate) at: Vec<f64>,
-    /// The gap that is the violation: demographic-parity, equalized-odds or equal-opportunity
+    /// The gap that is the violation: demographic-parity, equalized-odds, equal-opportunity or accuracy-parity
     /// [default: that of the notion]
     #[arg(
         long,
         value_name = "GAP",
-        value_parser = ["demographic-parity", "equalized-odds", "equal-opportunity"],
+        value_parser = ["demographic-parity", "equalized-odds", "equal-opportunity", "accuracy-parity"],
         help_heading = "Sweep"
     )]
     pub(crate) violation: Option<String>,

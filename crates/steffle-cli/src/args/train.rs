@@ -107,7 +107,7 @@ pub(crate) struct TrainArgs {
     /// logistic, softmax, or mlp:WIDTH,... [default: logistic for two labels, else softmax]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// demographic-parity, equalized-odds, equal-opportunity, conditional:COLUMN or none
+    /// demographic-parity, equalized-odds, equal-opportunity, accuracy-parity, conditional:COLUMN or none
     /// [default: demographic-parity]
     #[arg(long, value_name = "NOTION")]
     pub(crate) notion: Option<String>,

@@ -108,6 +108,7 @@ fn choice<'a>(
     let gap = |report: &NoisyReport| match args.gap.as_str() {
         "equalized-odds" => report.equalized_odds,
         "equal-opportunity" => report.equal_opportunity,
+        "accuracy-parity" => report.accuracy_parity,
         _ => report.demographic_parity,
     };
     let all = args.runs.iter().zip(models).zip(&bought.reports);

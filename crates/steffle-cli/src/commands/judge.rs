@@ -30,6 +30,7 @@ pub(crate) fn overall_table(report: &Report) -> String {
         report.equal_opportunity,
         intervals.and_then(|i| i.equal_opportunity),
     );
+    line("accuracy-parity gap", report.accuracy_parity, intervals.and_then(|i| i.accuracy_parity));
     line("chi-square, decisions", report.chi_square, intervals.and_then(|i| i.chi_square));
     line("chi-square, probabilities", report.chi_square_soft, None);
     line("AUC", report.auc, intervals.and_then(|i| i.auc));

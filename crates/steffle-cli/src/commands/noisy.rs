@@ -155,6 +155,7 @@ pub(crate) fn gaps(report: &NoisyReport) -> impl Iterator<Item = (&'static str, 
         ("demographic-parity gap", report.demographic_parity),
         ("equalized-odds gap", report.equalized_odds),
         ("equal-opportunity gap", report.equal_opportunity),
+        ("accuracy-parity gap", report.accuracy_parity),
     ]
     .into_iter()
 }

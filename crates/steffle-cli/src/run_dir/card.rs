@@ -149,6 +149,7 @@ fn overall(report: &TrainReport) -> String {
         ("demographic-parity gap", test.demographic_parity, baseline.demographic_parity),
         ("equalized-odds gap", test.equalized_odds, baseline.equalized_odds),
         ("equal-opportunity gap", test.equal_opportunity, baseline.equal_opportunity),
+        ("accuracy-parity gap", test.accuracy_parity, baseline.accuracy_parity),
         ("AUC", test.auc, baseline.auc),
     ];
     let mut table = "| | this model | without fairness |\n|---|---|---|\n".to_owned();
@@ -184,6 +185,7 @@ fn bought(metrics: &MetricsReport, favourable: usize) -> String {
         ("demographic-parity gap", report.demographic_parity),
         ("equalized-odds gap", report.equalized_odds),
         ("equal-opportunity gap", report.equal_opportunity),
+        ("accuracy-parity gap", report.accuracy_parity),
     ] {
         let (value, ends) = (gap.map(|gap| gap.value), gap.map(|gap| gap.interval));
         table += &format!("| {name} | {} |\n", interval(value, ends));

@@ -41,6 +41,11 @@ fn gap(report: &Report, notion: &str) -> (&'static str, Option<f64>, Option<Inte
             report.equal_opportunity,
             intervals.and_then(|own| own.equal_opportunity),
         ),
+        "accuracy-parity" => (
+            "accuracy-parity gap",
+            report.accuracy_parity,
+            intervals.and_then(|own| own.accuracy_parity),
+        ),
         _ => (
             "demographic-parity gap",
             report.demographic_parity,
@@ -100,7 +105,7 @@ fn measures(report: &TrainReport) -> Vec<Measure> {
     if report.privacy.is_private() {
         return measures;
     }
-    for notion in ["demographic-parity", "equalized-odds", "equal-opportunity"] {
+    for notion in ["demographic-parity", "equalized-odds", "equal-opportunity", "accuracy-parity"] {
         let (name, value, interval) = gap(test, notion);
         measures.push(measure(name, value, interval, gap(other, notion).1));
     }

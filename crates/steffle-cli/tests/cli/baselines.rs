@@ -79,7 +79,9 @@ fn every_baseline_runs_on_every_notion_and_says_what_holds() {
         ("pf-ld", &["--sign", "batch", "--mode", "none"], "none", false),
         ("reductions", &[], "none", false),
     ] {
-        for notion in ["demographic-parity", "equalized-odds", "equal-opportunity"] {
+        for notion in
+            ["demographic-parity", "equalized-odds", "equal-opportunity", "accuracy-parity"]
+        {
             let run = train(
                 &place,
                 method,

@@ -101,7 +101,9 @@ fn every_notion_class_count_model_and_centralisation_runs() {
     let three = (people(0..300), "softmax", ["--classes", "a,b,c"]);
     for (rows, model, classes) in [three, (pairs(0..300), "logistic", PAIRS)] {
         place.write("people.csv", rows);
-        for notion in ["demographic-parity", "equalized-odds", "conditional:region"] {
+        for notion in
+            ["demographic-parity", "equalized-odds", "accuracy-parity", "conditional:region"]
+        {
             for who in ["one-silo", "silos", "central-attributes", "general:2"] {
                 let more = ["--notion", notion, "--centralisation", who, "--model", model];
                 let run = place.json(&[&flags[..], &MEANING, &classes, &more].concat());

@@ -109,7 +109,7 @@ macro_rules! setting {
         /// `logistic`, `softmax` or `mlp:WIDTH,...` [default: logistic for two labels, else softmax].
         model, "model", &str, name => name } };
     (notion) => { $crate::methods::builder::setting! { @
-        /// `demographic-parity`, `equalized-odds`, `equal-opportunity`, `conditional:COLUMN` or `none`
+        /// `demographic-parity`, `equalized-odds`, `equal-opportunity`, `accuracy-parity`, `conditional:COLUMN` or `none`
         /// [default: demographic-parity].
         notion, "notion", &str, name => name } };
     (lambda) => { $crate::methods::builder::setting! { @

@@ -79,13 +79,13 @@ impl Descending {
     }
 
     pub(crate) fn announced(&self, study: &Study, counts: &Counts) -> Announced {
-        let Counts { cells, classes, labels, parameters, .. } = *counts;
+        let Counts { cells, classes, outcomes, parameters, .. } = *counts;
         // Opening, closing, the census and the rounds; attributes elsewhere have a leg of their own.
         let legs = if study.is_split() { 2 } else { 1 };
         let trips = self.steps.rounds().map(|rounds| counts.most_trips() + 2 + legs * (1 + rounds));
         Announced {
             rounds: self.steps.rounds(),
-            private_numbers_per_round: Some(cells * (parameters + classes * labels)),
+            private_numbers_per_round: Some(cells * (parameters + classes * outcomes)),
             trips,
             ..Announced::default()
         }
@@ -114,13 +114,13 @@ impl Descending {
     }
 
     pub(crate) fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
-        let Counts { cells, labels, parameters, .. } = *counts;
+        let Counts { cells, outcomes, parameters, .. } = *counts;
         let public = if self.mode == Mode::Paper { 0 } else { parameters };
         let mut table = vec![Leaves::new(
             "training, per round",
             "two counts, the loss gradient; per cell a count, output sums and, unless the mode is \
              paper, the public part of the gradient",
-            2 + parameters + cells * (1 + labels + public),
+            2 + parameters + cells * (1 + outcomes + public),
             "secure aggregation",
         )];
         if matches!(self.mode, Mode::Exact | Mode::Poisson) {

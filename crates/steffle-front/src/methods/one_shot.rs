@@ -213,7 +213,7 @@ impl Method for Run {
 
     fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         let sent = if counts.classes == 2 { 1 } else { counts.classes };
-        let numbers = sent * counts.cells * counts.weights;
+        let numbers = sent * counts.parts * counts.weights;
         let trips = Some(self.most_trips(study, counts));
         Announced { numbers_released_once: Some(numbers), trips, ..Announced::default() }
     }
@@ -247,18 +247,18 @@ impl Method for Run {
     }
 
     fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
-        let Counts { cells, classes, labels, weights, .. } = *counts;
+        let Counts { cells, classes, outcomes, parts, weights, .. } = *counts;
         let mut table = vec![
             leaves("release", counts),
             Leaves::new(
                 "gap estimate, per model",
                 "per cell, decisions and memberships, and by class the corrected sums",
-                cells * (1 + 2 * labels + classes + classes * labels),
+                cells * (1 + 2 * outcomes + classes + classes * outcomes),
                 "needed to aim at a gap, and for warnings",
             ),
         ];
         if self.pool {
-            table.extend(pooled(cells * weights));
+            table.extend(pooled(parts * weights));
         }
         table
     }

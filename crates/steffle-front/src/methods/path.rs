@@ -75,8 +75,9 @@ pub(super) fn path(
 
 /// What leaves a silo in every trip, with memberships that were made from a `source`.
 pub(super) fn leaves(source: &str, counts: &Counts) -> Leaves {
-    let Counts { cells, classes, labels, .. } = *counts;
-    let (values, gradients) = (1 + cells * classes * labels, 1 + cells * classes * (labels - 1));
+    let Counts { cells, classes, outcomes, .. } = *counts;
+    let (values, gradients) =
+        (1 + cells * classes * outcomes, 1 + cells * classes * (outcomes - 1));
     let sums = format!("count, losses; per cell class tables from the {source}; gradients of both");
     // Counts of the cells come where a table comes for the first time, not with every step.
     let (what, counted) = match counts.fitted() {

@@ -102,6 +102,11 @@ impl fmt::Display for Judged {
             report.equal_opportunity,
             intervals.and_then(|i| i.equal_opportunity),
         )?;
+        line(
+            "accuracy-parity gap",
+            report.accuracy_parity,
+            intervals.and_then(|i| i.accuracy_parity),
+        )?;
         line("AUC", report.auc, intervals.and_then(|i| i.auc))
     }
 }

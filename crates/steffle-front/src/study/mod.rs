@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use steffle::attributes::Attributes;
 use steffle::fairness::{Notion, NotionName};
+use steffle::game::OutputScores;
 use steffle::protocol::RunId;
 use steffle::randomness::{Purpose, stream};
 use steffle::record::Records;
@@ -28,6 +29,7 @@ pub(crate) use self::held_out::Origin;
 pub use self::library::Library;
 use crate::Error;
 use crate::ground::Public;
+use crate::method::Aim;
 use crate::table::Parted;
 
 /// What models are trained on and judged by. Clones share everything.
@@ -268,6 +270,16 @@ impl Study {
     pub(crate) fn notion(&self, name: &NotionName) -> Notion {
         let schema = self.schema();
         name.resolve(self.labels(), schema.favourable(), schema.strata().len())
+    }
+
+    /// The scores that an aim is about.
+    pub(crate) fn objective(&self, aim: &Aim) -> OutputScores {
+        OutputScores {
+            notion: self.notion(&aim.notion),
+            classes: self.classes(),
+            labels: self.labels(),
+            sharpness: aim.sharpness,
+        }
     }
 
     /// What the nodes of one run hold.

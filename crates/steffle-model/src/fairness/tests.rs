@@ -33,10 +33,20 @@ fn counts(classes: &[usize], k: usize) -> Vec<f64> {
     (0..k).map(|r| classes.iter().filter(|&&class| class == r).count() as f64).collect()
 }
 
+/// What is compared of a population, for both things that notions compare: decisions, and whether they
+/// are right. (Labels need no draw of their own: outputs are drawn.)
 fn shapes() -> impl Strategy<Value = (usize, Vec<Vec<f64>>, Vec<usize>)> {
-    (2..4_usize, 2..4_usize).prop_flat_map(|(k, l)| {
-        population(k, l).prop_map(move |(outputs, classes)| (k, outputs, classes))
-    })
+    let notions = [Notion::DemographicParity, Notion::AccuracyParity];
+    (2..4_usize, 2..4_usize, prop::sample::select(notions.to_vec())).prop_flat_map(
+        |(k, l, notion)| {
+            population(k, l).prop_map(move |(outputs, classes)| {
+                let scores = |(record, outputs): (usize, &Vec<f64>)| {
+                    notion.scores(outputs, (record % l) as u16).collect()
+                };
+                (k, outputs.iter().enumerate().map(scores).collect(), classes)
+            })
+        },
+    )
 }
 
 proptest! {
@@ -195,7 +205,7 @@ fn an_absent_class_is_left_out() {
 }
 
 #[test]
-fn notions_are_cell_functions() {
+fn notions_are_cell_functions_and_outcomes() {
     let cells = |notion: Notion| {
         let all = [(0, 0), (1, 0), (0, 1), (1, 1)];
         all.map(|(label, stratum)| notion.cell(label, stratum))
@@ -207,10 +217,25 @@ fn notions_are_cell_functions() {
     assert_eq!(cells(opportunity), [None, Some(0), None, Some(0)]);
     let conditional = Notion::Conditional { strata: 2 };
     assert_eq!(cells(conditional), [Some(0), Some(0), Some(1), Some(1)]);
+    assert_eq!(cells(Notion::AccuracyParity), [Some(0); 4]);
     assert_eq!(cells(Notion::None), [None; 4]);
-    for name in
-        ["demographic-parity", "equalized-odds", "equal-opportunity", "conditional:a", "none"]
-    {
+    let outcomes = |notion: Notion| {
+        let all = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        all.map(|(decision, label)| notion.outcome(decision, label))
+    };
+    assert_eq!(outcomes(odds), [0, 1, 0, 1]);
+    assert_eq!(outcomes(Notion::AccuracyParity), [0, 1, 1, 0]);
+    assert_eq!((odds.outcomes(3), Notion::AccuracyParity.outcomes(3)), (3, 2));
+    let scores: Vec<f64> = Notion::AccuracyParity.scores(&[0.5, 0.25, 0.25], 0).collect();
+    assert_eq!(scores, [0.5, 0.5]);
+    for name in [
+        "demographic-parity",
+        "equalized-odds",
+        "equal-opportunity",
+        "accuracy-parity",
+        "conditional:a",
+        "none",
+    ] {
         assert_eq!(name.parse::<NotionName>().unwrap().to_string(), name);
     }
     assert!("conditional:".parse::<NotionName>().is_err());

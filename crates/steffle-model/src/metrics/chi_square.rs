@@ -7,11 +7,12 @@ use crate::record::MISSING_CLASS;
 
 /// Divergence of hard decisions: cells weighted by their share of the records in some cell.
 pub(super) fn hard(joint: &Joint, notion: Notion) -> Option<f64> {
-    let (k, l) = (joint.groups, joint.labels);
+    let (k, l) = (joint.groups, notion.outcomes(joint.labels));
     let mut tables = vec![vec![0.0; k * l]; notion.cells()];
     for (kind, count) in joint.iter().filter(|(kind, _)| kind.group < k) {
         if let Some(cell) = notion.cell(kind.label, kind.stratum) {
-            tables[cell][kind.group * l + usize::from(kind.decision)] += count as f64;
+            let outcome = notion.outcome(kind.decision, kind.label);
+            tables[cell][kind.group * l + outcome] += count as f64;
         }
     }
     weighted(&tables, l)
@@ -19,7 +20,8 @@ pub(super) fn hard(joint: &Joint, notion: Notion) -> Option<f64> {
 
 /// Divergence of soft outputs: what training penalises, here on the judged records.
 pub(super) fn soft(judged: &Evidence<'_>, notion: Notion) -> Option<f64> {
-    let (k, l) = (judged.names.groups.len(), judged.names.labels.len());
+    let labels = judged.names.labels.len();
+    let (k, l) = (judged.names.groups.len(), notion.outcomes(labels));
     let mut tables = vec![vec![0.0; k * l]; notion.cells()];
     for row in 0..judged.len() {
         let group = judged.groups[row];
@@ -27,9 +29,10 @@ pub(super) fn soft(judged: &Evidence<'_>, notion: Notion) -> Option<f64> {
             continue;
         }
         if let Some(cell) = notion.cell(judged.labels[row], judged.stratum(row)) {
-            for label in 0..l {
-                tables[cell][usize::from(group) * l + label] += judged.probability(row, label);
-            }
+            let outputs: Vec<f64> = (0..labels).map(|u| judged.probability(row, u)).collect();
+            let sums = &mut tables[cell][usize::from(group) * l..][..l];
+            let scores = notion.scores(&outputs, judged.labels[row]);
+            sums.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
         }
     }
     weighted(&tables, l)

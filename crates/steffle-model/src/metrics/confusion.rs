@@ -157,6 +157,11 @@ impl Confusion {
         self.selection(group, label).filter(|_| self.enough.group[group])
     }
 
+    /// [`Self::group_error`], likewise.
+    pub(super) fn compared_error(&self, group: usize) -> Option<f64> {
+        self.group_error(group).filter(|_| self.enough.group[group])
+    }
+
     /// [`Self::true_positive`], likewise.
     pub(super) fn compared_true_positive(&self, group: usize, label: usize) -> Option<f64> {
         self.true_positive(group, label).filter(|_| self.enough.with[self.at(group, label)])

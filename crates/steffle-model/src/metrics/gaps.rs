@@ -52,6 +52,12 @@ pub(super) fn equal_opportunity(confusion: &Confusion, favourable: usize) -> Opt
     spread(&present(confusion, favourable, Confusion::compared_true_positive))
 }
 
+/// max over groups r, r' of |P(right decision | r) - P(right decision | r')|.
+pub(super) fn accuracy_parity(confusion: &Confusion) -> Option<f64> {
+    let errors = (0..confusion.groups).filter_map(|group| confusion.compared_error(group));
+    spread(&errors.collect::<Vec<_>>())
+}
+
 type Rate = fn(&Confusion, usize, usize) -> Option<f64>;
 
 fn widest(confusion: &Confusion, rate: Rate) -> Option<f64> {

@@ -27,6 +27,8 @@ pub struct Report {
     pub equalized_odds: Option<f64>,
     /// Largest pairwise gap in the true positive rate of the favourable label.
     pub equal_opportunity: Option<f64>,
+    /// Largest pairwise gap in the share of right decisions.
+    pub accuracy_parity: Option<f64>,
     /// Chi-square divergence of the hard decisions for the notion's cells.
     pub chi_square: Option<f64>,
     /// Chi-square divergence of the soft outputs for the notion's cells.
@@ -121,6 +123,8 @@ pub struct Intervals {
     pub equalized_odds: Option<Interval>,
     /// Of [`Report::equal_opportunity`].
     pub equal_opportunity: Option<Interval>,
+    /// Of [`Report::accuracy_parity`].
+    pub accuracy_parity: Option<Interval>,
     /// Of [`Report::chi_square`].
     pub chi_square: Option<Interval>,
     /// Of [`Report::auc`]; absent for more than two labels.
@@ -165,6 +169,7 @@ impl Report {
             demographic_parity_marginal: gaps::demographic_parity_marginal(&confusion),
             equalized_odds: gaps::equalized_odds(&confusion),
             equal_opportunity: gaps::equal_opportunity(&confusion, favourable),
+            accuracy_parity: gaps::accuracy_parity(&confusion),
             chi_square: chi_square::hard(joint, notion),
             chi_square_soft: chi_square::soft(judged, notion),
             auc: areas.overall.map(|auc| auc.value),
@@ -203,6 +208,7 @@ impl Report {
             demographic_parity_marginal: over(&gaps::demographic_parity_marginal),
             equalized_odds: over(&gaps::equalized_odds),
             equal_opportunity: over(&|c| gaps::equal_opportunity(c, favourable)),
+            accuracy_parity: over(&gaps::accuracy_parity),
             chi_square: interval(resampled.iter().map(|(_, divergence)| *divergence)),
             auc: areas.overall.and_then(normal),
         });

@@ -60,6 +60,8 @@ fn two_groups_two_labels_by_hand() {
     // True positive rates 1 and 1/2, false positive rates 1/2 and 0.
     close(report.equalized_odds, 0.5);
     close(report.equal_opportunity, 0.5);
+    // One of 4 and one of 5 decisions are wrong.
+    close(report.accuracy_parity, 1.0 / 4.0 - 1.0 / 5.0);
     // Decisions by group: (1, 3) and (4, 1).
     close(report.chi_square, 1.0 / 20.0 + 9.0 / 16.0 + 16.0 / 25.0 + 1.0 / 20.0 - 1.0);
     let rates = &report.groups[0].labels[1];
@@ -149,6 +151,15 @@ fn chi_square_weighs_the_cells_of_the_notion() {
 
     let opportunity = Notion::EqualOpportunity { favourable: 1 };
     close(Report::new(&judged, opportunity).chi_square, of_label_1);
+
+    // Right and wrong: rows (3,1), (4,1).
+    let right = Report::new(&judged, Notion::AccuracyParity);
+    let by_hand = 9.0 / 28.0 + 1.0 / 8.0 + 16.0 / 35.0 + 1.0 / 10.0 - 1.0;
+    close(right.chi_square, by_hand);
+    // Probabilities of right decisions: 0.8 and 0.2 where they are right and wrong.
+    let (a, b): (f64, f64) = (2.6, 3.4);
+    let soft = a * a / (6.0 * 4.0) + 1.4 * 1.4 / (3.0 * 4.0) + b * b / (6.0 * 5.0);
+    close(right.chi_square_soft, soft + 1.6 * 1.6 / (3.0 * 5.0) - 1.0);
 
     // Strata equal to the labels make conditional parity the same as equalized odds.
     let stratified = judged.with_strata(&strata).unwrap();
@@ -272,6 +283,7 @@ proptest! {
         prop_assert_eq!(a.demographic_parity, b.demographic_parity);
         prop_assert_eq!(a.equalized_odds, b.equalized_odds);
         prop_assert_eq!(a.equal_opportunity, b.equal_opportunity);
+        prop_assert_eq!(a.accuracy_parity, b.accuracy_parity);
         let same = |a: Option<f64>, b: Option<f64>| match (a, b) {
             (Some(a), Some(b)) => (a - b).abs() < 1e-12,
             (a, b) => a == b,

@@ -46,6 +46,18 @@ pub trait Objective: Send + Sync {
     /// The cell of a record, if it is in one: a function of public columns.
     fn cell(&self, label: u16, stratum: u16) -> Option<usize>;
 
+    /// What the outcome of a record depends on beside its features: the part of the features that
+    /// it is told apart by where classes are decoded from features. The cell, unless scores depend
+    /// on the label in other ways.
+    fn part(&self, label: u16, stratum: u16) -> Option<usize> {
+        self.cell(label, stratum)
+    }
+
+    /// How many parts there are.
+    fn parts(&self) -> usize {
+        self.cells()
+    }
+
     /// How large its scores and slopes can be. A private message is refused where a score exceeds
     /// them, whatever `s` is.
     fn bounds(&self) -> ScoreBounds;

@@ -10,6 +10,7 @@
 
 use steffle_model::fairness::{ClassWeights, closed_form};
 use steffle_model::model::Block;
+use steffle_model::scores::Objective as _;
 use steffle_wire::{Batch, CellQuestion, Form, Question};
 
 use super::OutputScores;
@@ -97,7 +98,7 @@ impl Improved {
         // With hidden layers gradients turn as theta moves.
         let layered = blocks.len() > 1;
         let curvature = if layered { curvature.lifted(LEAST_BEND) } else { curvature };
-        let cell = |cell| Cell::new(cell, objective.labels, layered);
+        let cell = |cell| Cell::new(cell, objective.columns(), layered);
         let cells = census.cells.iter().map(cell).collect();
         Self {
             objective,
@@ -115,7 +116,7 @@ impl Improved {
     /// With two classes and two labels every combination asks for the same vector, the gradient of
     /// the difference between the classes' mean outputs, and the server can ask for it as such.
     fn binary(&self) -> bool {
-        self.objective.classes == 2 && self.objective.labels == 2
+        self.objective.classes == 2 && self.objective.columns() == 2
     }
 
     fn questions(&self) -> Vec<CellQuestion> {
@@ -127,7 +128,7 @@ impl Improved {
             };
             return vec![ask; self.cells.len()];
         }
-        self.cells.iter().map(|cell| cell.question(self.objective.labels)).collect()
+        self.cells.iter().map(|cell| cell.question(self.objective.columns())).collect()
     }
 }
 
@@ -156,11 +157,17 @@ impl Steps for Improved {
             let asked =
                 if binary { 1.0 } else { size(&question.combinations, self.objective.classes) };
             let theta_variance = answers.theta_variance / (asked * asked);
-            cell.average(round, answer, (asked, theta_variance), self.last, self.objective.labels);
+            cell.average(
+                round,
+                answer,
+                (asked, theta_variance),
+                self.last,
+                self.objective.columns(),
+            );
             let slope = if binary {
                 cell.binary_slope(round, answer, &moved, &shrinkage)
             } else {
-                cell.filter(round, answer, self.objective.labels, &|_, _| 0.0);
+                cell.filter(round, answer, self.objective.columns(), &|_, _| 0.0);
                 cell.general_slope(answer, asked)
             };
             let strength = self.lambda * cell.count / self.inside;

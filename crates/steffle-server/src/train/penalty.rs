@@ -9,6 +9,7 @@
 //! gradient still belong together.
 
 use steffle_model::fairness::{ClassWeights, closed_form, divergence};
+use steffle_model::scores::Objective as _;
 
 use crate::game::OutputScores;
 
@@ -47,7 +48,7 @@ pub(super) struct Term {
 impl Penalty {
     /// From the tables' sums, `[cell][class][label]`.
     pub(super) fn at(&self, tables: &[f64]) -> Penalised {
-        let size = self.objective.classes * self.objective.labels;
+        let size = self.objective.classes * self.objective.columns();
         // Without a record in a cell there is no penalty; dividing by 1 leaves it 0.
         let inside = self.counts.iter().sum::<f64>().max(1.0);
         let mut total = Penalised::default();
@@ -58,7 +59,7 @@ impl Penalty {
     }
 
     fn add(&self, table: &[f64], count: f64, inside: f64, total: &mut Penalised) {
-        let OutputScores { classes, labels, .. } = self.objective;
+        let (classes, labels) = (self.objective.classes, self.objective.columns());
         let columns: Vec<f64> =
             (0..labels).map(|u| table.iter().skip(u).step_by(labels).sum()).collect();
         // The scores of a record sum to 1, so the rows sum to the class counts.
@@ -89,7 +90,7 @@ impl Penalty {
         weights: &ClassWeights,
         total: &mut Penalised,
     ) {
-        let OutputScores { classes, labels, .. } = self.objective;
+        let (classes, labels) = (self.objective.classes, self.objective.columns());
         let (first, width) = (total.gradient.len(), labels.saturating_sub(1));
         if count == 0.0 {
             return;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use steffle_model::fairness::{ClassWeights, DualSet};
+use steffle_model::scores::Objective as _;
 use steffle_privacy::ledger::{Receipt, Statement};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
@@ -201,7 +202,7 @@ pub fn run<T: Transport>(
     let theorem = match settings.mode {
         Mode::None | Mode::Exact(_) | Mode::Poisson(_) => None,
         Mode::Paper(paper) => {
-            let weights = class_weights(&census, objective.labels);
+            let weights = class_weights(&census, objective.columns());
             Some(set_noise(federation, &paper, &weights, rounds))
         }
     };

@@ -170,6 +170,8 @@ fn every_centralisation_gives_the_pooled_model() {
         (3, 3, Notion::EqualizedOdds { labels: 3 }, ModelKind::Softmax),
         (3, 2, Notion::Conditional { strata: 2 }, ModelKind::Mlp(vec![4])),
         (2, 2, Notion::EqualOpportunity { favourable: 1 }, ModelKind::Logistic),
+        (2, 2, Notion::AccuracyParity, ModelKind::Logistic),
+        (3, 3, Notion::AccuracyParity, ModelKind::Softmax),
     ] {
         let mut people = Population::new(n, k, l);
         people.classes[7] = MISSING_CLASS;
@@ -244,7 +246,8 @@ fn objective_value(
         loss -= f[usize::from(people.labels[id])].ln();
         if let Some(cell) = notion.cell(people.labels[id], (id % 2) as u16) {
             let (dual, weights) = &duals[cell];
-            fairness += psi::value(dual, weights, f, usize::from(people.classes[id]));
+            let scores: Vec<f64> = notion.scores(f, people.labels[id]).collect();
+            fairness += psi::value(dual, weights, &scores, usize::from(people.classes[id]));
             inside += 1.0;
         }
     }

@@ -13,7 +13,8 @@ use crate::division::records::RecordsDivision;
 impl Party {
     /// What the release tells about the decisions of these models.
     pub(super) fn gap(&mut self, asked: &Gap) -> Result<GapSums, Refused> {
-        let (classes, agreed) = (self.classes(), self.once.agreed.clone());
+        let (classes, notion) = (self.classes(), self.join.scores.notion);
+        let agreed = self.once.agreed.clone();
         let message = self.once.message.clone();
         let Some(message) = message else { return Err(Refused::state("nothing was released")) };
         let division = &*self.records()?;
@@ -26,7 +27,10 @@ impl Party {
         let rows = division.records().rows();
         let told = |theta: &Vec<f64>| {
             let decisions = decide(&Point::new(model, theta).probabilities(rows), model.labels());
-            cells(division, &capped, &decisions)
+            let outcome = |(&decision, &label)| notion.outcome(decision, label);
+            let outcomes: Vec<usize> =
+                decisions.iter().zip(division.records().labels()).map(outcome).collect();
+            cells(division, &capped, &outcomes)
         };
         let mut models: Vec<Vec<GapCell>> = asked.thetas.iter().map(told).collect();
         if agreed.is_some() {
@@ -63,20 +67,22 @@ fn expected(division: &RecordsDivision, capped: &Capped<'_>, classes: usize) -> 
     .collect()
 }
 
-fn cells(division: &RecordsDivision, capped: &Capped<'_>, decisions: &[u16]) -> Vec<GapCell> {
-    let labels = division.model().labels();
+fn cells(division: &RecordsDivision, capped: &Capped<'_>, outcomes: &[usize]) -> Vec<GapCell> {
+    let labels = division.objective().columns();
     let scales = capped.scales();
     let classes = division.objective().classes();
     let equal = vec![1.0 / classes as f64; classes];
     let of = |record: usize| division.imputed().map_or(&equal[..], |imputed| imputed.of(record));
-    (0..capped.features().cells())
+    let all = || (0..).zip(division.cells());
+    (0..division.objective().cells())
         .map(|cell| {
-            let members = capped.features().members(cell);
+            let own = all().filter(|(_, own)| usize::from(**own) == cell);
+            let members: &Vec<u32> = &own.map(|(record, _)| record).collect();
             let n = members.len() as f64;
             let mut counts = vec![0.0; labels];
             let mut masses = vec![0.0; classes];
             for &record in members {
-                counts[usize::from(decisions[record as usize])] += 1.0;
+                counts[outcomes[record as usize]] += 1.0;
                 let own = masses.iter_mut().zip(of(record as usize));
                 own.for_each(|(mass, membership)| *mass += membership);
             }
@@ -87,7 +93,7 @@ fn cells(division: &RecordsDivision, capped: &Capped<'_>, decisions: &[u16]) -> 
                 let mut centred = vec![0.0; scales.len()];
                 for &record in members {
                     let record = record as usize;
-                    let decided = f64::from(u8::from(usize::from(decisions[record]) == label));
+                    let decided = f64::from(u8::from(outcomes[record] == label));
                     centred[record] = (decided - rate) * scales[record];
                     for (class, membership) in of(record).iter().enumerate() {
                         covariances[class * labels + label] += membership * (decided - rate);

@@ -232,11 +232,11 @@ fn impute_classes(
 
 /// The features of a silo's records; refuses a notion without cells.
 fn features(division: &RecordsDivision) -> Result<Features<'_>, OneShotError> {
-    let cells = division.objective().cells();
-    if cells == 0 {
+    let parts = division.objective().parts();
+    if parts == 0 {
         return Err(OneShotError::NoCell);
     }
-    let features = Features::by_cell(division.records().rows(), division.cells(), cells);
+    let features = Features::by_cell(division.records().rows(), &division.parts(), parts);
     fits(&features)?;
     Ok(features)
 }
@@ -266,8 +266,8 @@ fn feature_rows(division: &RecordsDivision, agreed: Option<&Agreed>) -> FeatureR
     FeatureRows {
         ids: records.ids().to_vec(),
         rows: records.rows().clone(),
-        cells: division.objective().cells() as u16,
-        cell_of: division.cells().to_vec(),
+        cells: division.objective().parts() as u16,
+        cell_of: division.parts(),
         agreed: agreed.cloned(),
     }
 }

@@ -8,7 +8,7 @@ use steffle_data::{Categories, Column, write};
 use crate::failure::Failure;
 
 /// Columns of the file, and where their values stand in a line.
-const COLUMNS: [(&str, &str); 26] = [
+const COLUMNS: [(&str, &str); 27] = [
     ("method", "/method"),
     ("mode", "/mode"),
     ("data", "/data"),
@@ -25,6 +25,7 @@ const COLUMNS: [(&str, &str); 26] = [
     ("test_demographic_parity_marginal", "/test/demographic_parity_marginal"),
     ("test_equalized_odds", "/test/equalized_odds"),
     ("test_equal_opportunity", "/test/equal_opportunity"),
+    ("test_accuracy_parity", "/test/accuracy_parity"),
     ("test_chi_square", "/test/chi_square"),
     ("baseline_error", "/baseline/error"),
     ("baseline_demographic_parity", "/baseline/demographic_parity"),

@@ -114,6 +114,7 @@ pub(crate) fn gap_of(notion: &NotionName) -> &'static str {
     match notion {
         NotionName::EqualizedOdds => "equalized-odds",
         NotionName::EqualOpportunity => "equal-opportunity",
+        NotionName::AccuracyParity => "accuracy-parity",
         _ => "demographic-parity",
     }
 }

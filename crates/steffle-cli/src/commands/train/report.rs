@@ -266,6 +266,11 @@ impl TrainReport {
             |r| r.equal_opportunity,
             intervals.and_then(|i| i.equal_opportunity),
         );
+        line(
+            "accuracy-parity gap",
+            |r| r.accuracy_parity,
+            intervals.and_then(|i| i.accuracy_parity),
+        );
         rows.push(vec![
             "chi-square".to_owned(),
             number(test.chi_square),

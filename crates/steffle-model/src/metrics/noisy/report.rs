@@ -32,6 +32,8 @@ pub struct NoisyReport {
     pub equalized_odds: Option<NoisyGap>,
     /// Largest pairwise gap in the true positive rate of the favourable label.
     pub equal_opportunity: Option<NoisyGap>,
+    /// Largest pairwise gap in the share of right decisions.
+    pub accuracy_parity: Option<NoisyGap>,
     /// The same per group.
     pub groups: Vec<NoisyGroup>,
 }
@@ -124,6 +126,7 @@ impl NoisyReport {
             demographic_parity: gap(&all(Ratio::selection).collect::<Vec<_>>()),
             equalized_odds: gap(&odds),
             equal_opportunity: gap(&[Ratio::true_positive(labels, favourable)]),
+            accuracy_parity: gap(&[Ratio::error(labels)]),
             groups: names
                 .groups
                 .iter()

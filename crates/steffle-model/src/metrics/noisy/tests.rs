@@ -219,6 +219,8 @@ fn rates_and_gaps_of_a_table_worked_by_hand() {
     let odds = report.equalized_odds.unwrap();
     assert!((odds.value - 0.4).abs() < 1e-12 && odds.comparisons == 2);
     assert_eq!(report.equal_opportunity.unwrap().value, odds.value);
+    let right = report.accuracy_parity.unwrap();
+    assert!((right.value - (0.4 - 140.0 / 600.0)).abs() < 1e-12 && right.comparisons == 1);
     assert!(odds.interval[0] < 0.4 && odds.interval[1] > 0.4);
 }
 

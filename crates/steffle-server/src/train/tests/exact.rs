@@ -99,6 +99,7 @@ fn exact_training_approaches_the_one_without_noise() {
         (2, 2, Notion::EqualOpportunity { favourable: 1 }, ModelKind::Logistic),
         (2, 2, Notion::EqualizedOdds { labels: 2 }, ModelKind::Logistic),
         (2, 2, Notion::Conditional { strata: 2 }, ModelKind::Logistic),
+        (2, 2, Notion::AccuracyParity, ModelKind::Logistic),
         (3, 3, Notion::DemographicParity, ModelKind::Softmax),
         (3, 3, Notion::EqualOpportunity { favourable: 2 }, ModelKind::Softmax),
         (3, 3, Notion::EqualizedOdds { labels: 3 }, ModelKind::Softmax),

@@ -52,6 +52,8 @@ fn gradients_are_those_of_the_value() {
         ),
         (3, 3, Notion::EqualizedOdds { labels: 3 }, ModelKind::Softmax, randomised(2.0, 3), 2.5),
         (3, 2, Notion::Conditional { strata: 2 }, ModelKind::Mlp(vec![3]), randomised(1.0, 3), 1.0),
+        (2, 2, Notion::AccuracyParity, ModelKind::Logistic, ClassRelease::Revealed, 2.0),
+        (3, 3, Notion::AccuracyParity, ModelKind::Mlp(vec![3]), randomised(2.0, 3), 1.0),
     ] {
         let mut people = Population::new(90, k, l);
         people.classes[4] = MISSING_CLASS;

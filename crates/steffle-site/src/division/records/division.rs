@@ -161,6 +161,15 @@ impl RecordsDivision {
         self.cells.each()
     }
 
+    /// The part of its features that every record is told by; `NO_CELL` for none.
+    pub(crate) fn parts(&self) -> Vec<u16> {
+        let part = |(row, &label): (usize, &u16)| {
+            let part = self.objective.part(label, self.records.stratum(row));
+            part.map_or(NO_CELL, |part| part as u16)
+        };
+        self.records.labels().iter().enumerate().map(part).collect()
+    }
+
     /// The model all parties agreed on.
     pub fn model(&self) -> &dyn Classifier {
         self.model.as_ref()
