@@ -9,6 +9,7 @@
 //! cargo run --release -p steffle-bench -- reading --python python3
 //! cargo run --release -p steffle-bench -- ledger
 //! cargo run --release -p steffle-bench -- rounds
+//! cargo run --release -p steffle-bench -- networks --python python3
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! ```
 
@@ -19,6 +20,7 @@ mod generated;
 mod growth;
 mod ledger;
 mod methods;
+mod networks;
 mod peer;
 mod problem;
 mod reading;
@@ -58,6 +60,8 @@ enum Task {
     Rounds(rounds::Arguments),
     /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
     Methods(methods::Arguments),
+    /// Networks by passes of the silos, beside logistic regression and scikit-learn in the same run.
+    Networks(networks::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
     #[command(hide = true)]
     GrowthPoint(growth::Point),
@@ -81,6 +85,7 @@ fn main() -> ExitCode {
         Task::Methods(arguments) => methods::run(&arguments),
         Task::Rounds(arguments) => rounds::run(&arguments),
         Task::RoundSite(site) => rounds::run_site(&site),
+        Task::Networks(arguments) => networks::run(&arguments),
         Task::GrowthPoint(point) => growth::run_point(&point),
     };
     match outcome {

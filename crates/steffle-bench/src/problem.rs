@@ -21,7 +21,13 @@ pub(crate) fn federation(
     silos: Vec<(Records, Attributes)>,
     noise: NoiseKind,
 ) -> Result<Federation<InProcess>, Box<dyn std::error::Error>> {
-    let agreement = Agreement {
+    let agreement = Agreement { noise, ..agreement(layout) };
+    Ok(Federation::join(InProcess::silos(silos), agreement)?)
+}
+
+/// What nodes agree on.
+pub(crate) fn agreement(layout: Layout) -> Agreement {
+    Agreement {
         run: RunId([0; 16]),
         schema: SchemaHash([0; 32]),
         columns: Vec::new(),
@@ -29,10 +35,9 @@ pub(crate) fn federation(
         model: ModelKind::Logistic,
         scores: OBJECTIVE.into(),
         seed: 0,
-        noise,
+        noise: NoiseKind::Simulation,
         kind: RunKind::default(),
-    };
-    Ok(Federation::join(InProcess::silos(silos), agreement)?)
+    }
 }
 
 /// The embedded Adult data, cut into three silos.

@@ -151,6 +151,7 @@ impl Public {
             signal_to_noise: None,
             lambda: None,
             one_shot: None,
+            excess: None,
             warnings: Vec::new(),
             took: self.took,
         }

@@ -99,8 +99,8 @@ impl Counts {
         }
     }
 
-    /// Most numbers of one trip on the way to a model: a count, `values` at every part of a step, and
-    /// `gradients` with their images; of a network the values and gradients of one evaluation.
+    /// Most numbers of one trip on the way to a linear model: a count, `values` at every part of a step,
+    /// and `gradients` with their images.
     pub(crate) fn trip(&self, values: usize, gradients: usize) -> usize {
         match self.fitted() {
             Some(Fitted::Images) => 1 + LENGTHS.len() * values + 2 * gradients * self.parameters,
@@ -166,8 +166,9 @@ fn unconstrained(counts: &Counts) -> Leaves {
             Leaves::new(step, what, counts.trip(1, 1), avoid)
         }
         None => Leaves::new(
-            "unconstrained model, per evaluation",
-            "the loss, its gradient and two counts",
+            step,
+            "two counts, the loss of records that are held out, and the parameters that the silo \
+             reaches in a pass over its others",
             3 + counts.parameters,
             avoid,
         ),

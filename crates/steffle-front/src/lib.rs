@@ -69,8 +69,8 @@ pub use method::{
     method, names,
 };
 pub use methods::{
-    DpFermi, Erm, Estimate, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot, OneShotReport, PfLd,
-    RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
+    DpFermi, Erm, Estimate, ExcessReport, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot,
+    OneShotReport, PfLd, RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
 };
 pub use model::{Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions};
 pub use observer::{Observer, Stage};

@@ -5,7 +5,7 @@ use steffle::train::{RoundTrace, Theorem};
 use steffle_baselines::FederatedRound;
 use steffle_privacy::ledger::Statement;
 
-use crate::methods::OneShotReport;
+use crate::methods::{ExcessReport, OneShotReport};
 
 /// What a method found, beside the unconstrained model.
 ///
@@ -27,6 +27,8 @@ pub struct Trained {
     /// Where the run chose it.
     pub(crate) lambda: Option<f64>,
     pub(crate) one_shot: Option<OneShotReport>,
+    /// Where error was limited.
+    pub(crate) excess: Option<ExcessReport>,
     /// What to tell the user.
     pub(crate) warnings: Vec<String>,
     pub(crate) took: Took,
@@ -85,5 +87,12 @@ pub enum Trace {
         gap: f64,
         /// The standard error of the estimate.
         standard_error: f64,
+    },
+    /// A lambda that was tried where error is limited.
+    Bounded {
+        /// The weight of fairness.
+        lambda: f64,
+        /// The error on validation rows above the unconstrained model's.
+        excess: f64,
     },
 }

@@ -28,6 +28,10 @@ pub enum Purpose {
     AttributesCut = 8,
     /// Seeds of the runs of an audit.
     Audit = 9,
+    /// Records that a silo holds out of passes.
+    HeldOut = 10,
+    /// The order of a pass.
+    Pass = 11,
 }
 
 /// The stream of `node` (a silo's index; 0 for the server) for `purpose` in `round`.

@@ -7,7 +7,7 @@ use super::codec::{CodecError, Encode, Reader, Writer};
 use super::transport::Answer;
 
 /// The protocol version. Other versions are refused.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 const MAGIC: [u8; 4] = *b"STFL";
 
@@ -83,11 +83,13 @@ pub enum Kind {
     Fit = 12,
     /// How a model decides, by label, class and decision.
     Count = 13,
+    /// A pass of the silos over their own records.
+    Pass = 14,
 }
 
 impl Kind {
     /// All that a node can be asked.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Describe,
         Self::Join,
         Self::Open,
@@ -101,6 +103,7 @@ impl Kind {
         Self::Close,
         Self::Fit,
         Self::Count,
+        Self::Pass,
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {

@@ -6,6 +6,7 @@ use steffle_privacy::ledger::NoiseKind;
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
+use super::fit::Tables;
 use super::request::{Ask, Done};
 
 /// What a node holds.
@@ -74,6 +75,12 @@ impl From<OutputScores> for Scores {
 impl Scores {
     /// The name of SteFFLe's own scores: the model's outputs.
     pub const OUTPUTS: &'static str = "outputs";
+
+    /// The size of class tables of these scores.
+    pub fn tables(&self) -> Tables {
+        let (cells, columns) = (self.notion.cells(), self.notion.outcomes(self.labels));
+        Tables { cells, classes: self.classes, columns }
+    }
 }
 
 /// What all nodes of a run agree on; also who is there.

@@ -142,6 +142,9 @@ pub enum QuestionError {
         /// Gradients at the end.
         expected: usize,
     },
+    /// Steps of no length, or of one that no pass has.
+    #[error("steps that are not above 0, or above 1")]
+    Step,
     /// A batch of no record, or of more than there are.
     #[error("a batch of {0} records; allowed are 1 to the silo's number of records")]
     Batch(u32),

@@ -234,6 +234,8 @@ proptest! {
             let _ = read::<Summed<FeatureReply>>(&bytes).map(|sums| sums.total());
             let _ = read::<Summed<FitSums>>(&bytes).map(|sums| sums.total());
             let _ = read::<Summed<GapSums>>(&bytes).map(|sums| sums.total());
+            let _ = read::<Summed<PassSums>>(&bytes).map(|sums| sums.total());
+            let _ = read::<PassQuestion>(&bytes);
             let _ = read::<PrivateSums>(&bytes);
             let _ = read::<FeatureRows>(&bytes);
             let _ = read::<Decisions>(&bytes);

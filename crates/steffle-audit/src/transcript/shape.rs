@@ -3,8 +3,8 @@
 use steffle_privacy::ledger::Kind as Released;
 use steffle_wire::{
     Added, Ask, Close, Closed, CodecError, Count, Decode, Describe, Described, Envelope,
-    FitQuestion, Gap, ImputedQuestion, Join, Kind, Loss, Opening, Part, Pool, PublicCounts,
-    PublicSums, Reader, Refused, Release, Role, Round, Summed, TakeIn, decode, parse,
+    FitQuestion, Gap, ImputedQuestion, Join, Kind, Loss, Opening, Part, PassQuestion, Pool,
+    PublicCounts, PublicSums, Reader, Refused, Release, Role, Round, Summed, TakeIn, decode, parse,
 };
 
 /// What matters here of a message.
@@ -109,6 +109,7 @@ fn plain(kind: Kind, part: Part, reader: Reader<'_>) -> Result<(), CodecError> {
         Kind::Close => either::<Close>(part, reader),
         Kind::Fit => either::<FitQuestion>(part, reader),
         Kind::Count => either::<Count>(part, reader),
+        Kind::Pass => either::<PassQuestion>(part, reader),
         Kind::Unknown => Err(CodecError::Shape("a message of no kind".to_owned())),
     }
 }

@@ -17,14 +17,13 @@
 //! - [`published()`]: minibatches with signs of their own and the published noise. Its claim does
 //!   not hold, and [`PublishedNoise::honest_epsilon`] says what does.
 
-mod adam;
 mod published;
 mod released;
 
 pub use published::{Published, PublishedNoise, published};
 pub use released::{PfLd, pf_ld};
 
-use adam::Adam;
+use steffle_model::model::Adam;
 
 /// The most that a dual step takes of a violation.
 const LARGEST: f64 = 0.25;

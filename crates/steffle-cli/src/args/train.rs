@@ -89,7 +89,8 @@ pub(crate) struct TrainArgs {
     /// [default for a table: a quarter of its rows]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) test: Option<PathBuf>,
-    /// Hold out this share of the training rows and report on them [default: 0]
+    /// Hold out this share of the training rows and report on them [default: 0, or 0.1
+    /// where an excess is limited]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Data")]
     pub(crate) validation: Option<f64>,
     /// Test records that a group's rate must be of to count in a gap; smaller groups are listed as not
@@ -118,6 +119,10 @@ pub(crate) struct TrainArgs {
     /// this, from the release alone, so at no cost
     #[arg(long, value_name = "GAP", allow_negative_numbers = true)]
     pub(crate) target_gap: Option<f64>,
+    /// Take the largest lambda whose error on validation rows is at most this above the unconstrained
+    /// model's: the fairest model for this much accuracy. The search costs no privacy
+    #[arg(long, value_name = "EXCESS", allow_negative_numbers = true)]
+    pub(crate) max_excess: Option<f64>,
     /// tau: fairness is measured in training on softmax(tau x logits), closer to decisions the
     /// larger; the loss and predictions never see it [default: 1]
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
@@ -301,6 +306,7 @@ impl TrainArgs {
         let numbers = [
             ("lambda", self.lambda),
             ("target-gap", self.target_gap),
+            ("max-excess", self.max_excess),
             ("surrogate-sharpness", self.surrogate_sharpness),
             ("epsilon", self.epsilon),
             ("delta", self.delta),
@@ -332,7 +338,7 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, min_group, validation, method, model, notion, lambda,
-            target_gap, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
+            target_gap, max_excess, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
             accounting,
             noise,
             pool, secure_aggregation, clip, diameter, centralisation, server,

@@ -59,7 +59,7 @@ impl TrainConfig {
             method,
             validation: check
                 .number("validation", train.validation, 0.0..1.0, "a number in [0, 1)")?
-                .unwrap_or(0.0),
+                .unwrap_or(if train.max_excess.is_some() { 0.1 } else { 0.0 }),
             heterogeneity,
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,

@@ -112,7 +112,7 @@ pub struct Look {
 }
 
 /// Settings that only some methods have, in the order in which they are complained about.
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 28] = [
     "sign",
     "row-cap",
     "noise-shape",
@@ -124,6 +124,7 @@ const KEYS: [&str; 27] = [
     "noise",
     "mode",
     "target-gap",
+    "max-excess",
     "pool",
     "secure-aggregation",
     "server",
@@ -227,6 +228,14 @@ pub(crate) fn usual_reason(entry: &Entry, key: &str) -> Reason {
         "target-gap" | "pool" | "secure-aggregation" => (
             format!("{key} means nothing to {name}, which is not one-shot"),
             "add <method one-shot>, or leave it out",
+        ),
+        "max-excess" if entry.settings.contains(&"epsilon") => (
+            format!(
+                "max-excess tries several lambdas, and every one that {name} tries is a run of its \
+                 own, which costs its epsilon again"
+            ),
+            "use <method one-shot> or <method randomised-response>, whose search costs nothing, or \
+             give <lambda>",
         ),
         "local-epochs" => (
             format!("method {name} has no local-epochs: its silos send sums"),

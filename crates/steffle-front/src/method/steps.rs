@@ -1,14 +1,14 @@
 //! The steps of Algorithm 1 and of what shares its engine: how many, how long, on what.
 
-use steffle::server::{Output, Rates};
-use steffle::train::{Schedule, ScheduleError, Settings, Start, StepRule, train};
+use steffle::server::{Found, Output, Rates};
+use steffle::train::{Schedule, ScheduleError, Settings, Start, StepRule, probe, train};
 use steffle_baselines::pf_ld;
 use steffle_privacy::Mu;
 
 use super::{BatchSize, Entry, Given, Mode, Noise, Reason, ServerKind, Training, Written};
 use crate::Error;
 use crate::clock::Clock;
-use crate::ground::explain;
+use crate::ground::{explain, failed};
 use crate::observer::{Stage, Watch};
 use crate::trained::{Trace, Trained};
 
@@ -206,12 +206,19 @@ impl Steps {
         let plan = self.plan()?;
         let watch = Watch::new(ground.observer, Stage::Fair, Some(plan.rounds()));
         let clock = Clock::start();
-        let start = match plan.settings().server {
-            StepRule::Plain => ground.start.clone().into(),
-            StepRule::Improved | StepRule::Given => Start::from(&public.minimum),
+        // Whoever starts at the unconstrained model has to find it first.
+        let (mut start, begin) = match plan.settings().server {
+            StepRule::Plain => (ground.start.clone().into(), None),
+            StepRule::Improved | StepRule::Given => {
+                (Start::from(&public.minimum), Some(public.took))
+            }
         };
         let step = |_: &_| watch.step();
         let (objective, federation) = (ground.objective, &mut ground.federation);
+        if plan.settings().server == StepRule::Improved && public.minimum.found == Found::Passes {
+            let probed = probe(federation, start.theta.clone()).map_err(|error| failed(&error))?;
+            start.curvature = Some(probed);
+        }
         let outcome = match plan.settings().server {
             StepRule::Given => pf_ld(plan, objective, federation, start, step),
             StepRule::Plain | StepRule::Improved => train(plan, objective, federation, start, step),
@@ -226,7 +233,7 @@ impl Steps {
             statement: outcome.statement,
             spent: outcome.spent.map(Mu::value),
             signal_to_noise: outcome.signal_to_noise,
-            took: clock.stop(),
+            took: begin.map_or_else(|| clock.stop(), |begin| begin.and(clock.stop())),
             ..public.trained()
         })
     }

@@ -116,7 +116,7 @@ pub(super) fn unprotected(lambda: f64) -> Privacy {
 /// Why such a method does not have a setting of Algorithm 1.
 pub(super) fn reason(entry: &Entry, key: &str) -> Reason {
     match key {
-        "sign" | "target-gap" | "pool" | "secure-aggregation" => {
+        "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" => {
             crate::method::usual_reason(entry, key)
         }
         _ => (

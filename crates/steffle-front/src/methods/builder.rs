@@ -175,6 +175,10 @@ macro_rules! setting {
     (target_gap) => { $crate::methods::builder::setting! { @
         /// Take the smallest lambda whose estimated gap on the training rows is at most this.
         target_gap, "target-gap", f64, gap => gap } };
+    (max_excess) => { $crate::methods::builder::setting! { @
+        /// Take the largest lambda whose error on validation rows is at most this above the
+        /// unconstrained model's; costs no privacy.
+        max_excess, "max-excess", f64, excess => excess } };
     (pool) => { $crate::methods::builder::setting! { @
         /// Silos also share matrices of their features, and are decoded together [default: no].
         pool, "pool", bool, pool => pool } };

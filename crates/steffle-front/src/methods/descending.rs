@@ -1,16 +1,17 @@
 //! What Algorithm 1 and its presets share: noise, steps, what they say about privacy, what leaves.
 
+use steffle::model::ModelKind;
 use steffle::noise::NoiseKind;
 use steffle::protocol::Batch;
-use steffle::train::Schedule;
+use steffle::train::{PROBES, Schedule};
 use steffle_privacy::ledger::{Claim, Statement};
 use steffle_privacy::{Delta, Mu, gdp};
 
 use crate::Error;
 use crate::leaves::{Counts, Leaves};
 use crate::method::{
-    Aim, Announced, Bounds, Entry, Given, Mode, Noise, Steps, Training, Written, refuse_by_mode,
-    refuse_foreign, weak_signal,
+    Aim, Announced, Bounds, Entry, Given, Mode, Noise, ServerKind, Steps, Training, Written,
+    refuse_by_mode, refuse_foreign, weak_signal,
 };
 use crate::privacy::{Privacy, claimed, neighbour, one_row_only, where_noise_is_from};
 use crate::study::Study;
@@ -82,7 +83,10 @@ impl Descending {
         let Counts { cells, classes, outcomes, parameters, .. } = *counts;
         // Opening, closing, the census and the rounds; attributes elsewhere have a leg of their own.
         let legs = if study.is_split() { 2 } else { 1 };
-        let trips = self.steps.rounds().map(|rounds| counts.most_trips() + 2 + legs * (1 + rounds));
+        let improved = self.steps.server == ServerKind::Improved;
+        let probes = if improved && counts.layers > 1 { PROBES } else { 0 };
+        let before = counts.most_trips() + probes;
+        let trips = self.steps.rounds().map(|rounds| before + 2 + legs * (1 + rounds));
         Announced {
             rounds: self.steps.rounds(),
             private_numbers_per_round: Some(cells * (parameters + classes * outcomes)),
@@ -132,6 +136,21 @@ impl Descending {
             ));
         }
         table
+    }
+
+    /// What to know before it starts; of a network with noise what it costs there.
+    pub(crate) fn warnings(&self, labels: usize) -> Vec<String> {
+        let mut warnings = self.steps.warnings(labels);
+        let network = matches!(self.aim.model, Some(ModelKind::Mlp(_)));
+        if let (true, Some(noise)) = (network && self.aim.lambda > 0.0, &self.noise) {
+            warnings.push(format!(
+                "a network has noise in every parameter of every round's message, and {PROBES} more \
+                 trips show its curvature first: at epsilon {} expect little of it. Methods one-shot \
+                 and randomised-response release once and train networks without more noise",
+                noise.epsilon
+            ));
+        }
+        warnings
     }
 
     pub(crate) fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
@@ -285,7 +304,7 @@ macro_rules! descends {
         }
 
         fn warnings(&self, labels: usize) -> Vec<String> {
-            self.0.steps.warnings(labels)
+            self.0.warnings(labels)
         }
 
         fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {

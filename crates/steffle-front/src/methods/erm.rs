@@ -40,9 +40,10 @@ pub(crate) static ENTRY: Entry = Entry {
             ),
             "leave <mode> out, or use steffle",
         ),
-        ("sign" | "target-gap" | "pool" | "secure-aggregation" | "local-epochs", _) => {
-            usual_reason(entry, key)
-        }
+        (
+            "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "local-epochs",
+            _,
+        ) => usual_reason(entry, key),
         _ => by_mode(key, mode),
     },
     build: |given| {

@@ -6,6 +6,7 @@ use steffle::attributes::ClassRelease;
 use steffle_privacy::ledger::Statement;
 
 use super::builder::builder;
+use super::excess;
 use super::path::{leaves, most_trips, on_classes, reason};
 use crate::Error;
 use crate::leaves::{Counts, Leaves};
@@ -22,6 +23,7 @@ pub(crate) static ENTRY: Entry = Entry {
     about: "the central optimum with the true classes, no privacy",
     settings: &[
         "lambda",
+        "max-excess",
         "surrogate-sharpness",
         "silos",
         "heterogeneity",
@@ -42,17 +44,21 @@ pub(crate) static ENTRY: Entry = Entry {
     reason: |entry, key, _| reason(entry, key, ", which adds no noise"),
     build: |given| {
         refuse_foreign(&ENTRY, given, given.word("mode")?.unwrap_or(Mode::None))?;
-        Ok(Arc::new(Run(Aim::read(&ENTRY, given)?)))
+        let (aim, max_excess) = (Aim::read(&ENTRY, given)?, excess::read(given)?);
+        Ok(Arc::new(Run { aim, max_excess }))
     },
 };
 
 builder! {
     /// The central optimum with the true classes: nothing is private.
-    Fermi: model, notion, lambda, sharpness
+    Fermi: model, notion, lambda, sharpness, max_excess
 }
 
 #[derive(Debug)]
-struct Run(Aim);
+struct Run {
+    aim: Aim,
+    max_excess: Option<f64>,
+}
 
 impl Method for Run {
     fn entry(&self) -> &'static Entry {
@@ -60,7 +66,7 @@ impl Method for Run {
     }
 
     fn aim(&self) -> &Aim {
-        &self.0
+        &self.aim
     }
 
     fn label(&self) -> &'static str {
@@ -68,21 +74,25 @@ impl Method for Run {
     }
 
     fn written(&self) -> Written {
-        self.0.written(&ENTRY)
+        let mut written = self.aim.written(&ENTRY);
+        written.push("max-excess", self.max_excess);
+        written
     }
 
+    /// A limit of error chooses lambda itself.
     fn shares_release(&self) -> bool {
-        true
+        self.max_excess.is_none()
     }
 
     fn settle(&self, study: &Study) -> Result<Arc<dyn Method>, Error> {
-        Ok(Arc::new(Self(self.0.settled(study))))
+        excess::check(self.max_excess, study)?;
+        Ok(Arc::new(Self { aim: self.aim.settled(study), max_excess: self.max_excess }))
     }
 
     fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         // Opening, answers and closing; answers that were given elsewhere are taken in.
         let release = if study.is_split() { 4 } else { 3 };
-        let trips = most_trips(release, self.0.lambda, counts);
+        let trips = most_trips(release, self.aim.lambda, self.max_excess, counts);
         let classes_released = Some(study.rows());
         Announced { classes_released, trips: Some(trips), ..Announced::default() }
     }
@@ -100,6 +110,6 @@ impl Method for Run {
     }
 
     fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
-        on_classes(run, ClassRelease::Revealed)
+        on_classes(run, ClassRelease::Revealed, self.max_excess)
     }
 }

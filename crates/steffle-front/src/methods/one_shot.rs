@@ -14,7 +14,8 @@ use steffle_privacy::ledger::{Claim, Statement};
 use self::told::Told;
 pub use self::told::{Estimate, OneShotReport};
 use super::builder::builder;
-use super::path::{leaves, path, reason};
+use super::excess;
+use super::path::{After, leaves, path, reason};
 use crate::Error;
 use crate::clock::Clock;
 use crate::ground::{Ground, OPTIMUM, Public, RULE, explain, failed};
@@ -36,6 +37,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "lambda",
         "surrogate-sharpness",
         "target-gap",
+        "max-excess",
         "epsilon",
         "delta",
         "noise",
@@ -66,7 +68,7 @@ pub(crate) static ENTRY: Entry = Entry {
 builder! {
     /// One noisy release for all lambdas, then the optimum on what it tells: the method for small
     /// epsilon.
-    OneShot: model, notion, lambda, sharpness, target_gap, epsilon, delta, noise, pool,
+    OneShot: model, notion, lambda, sharpness, target_gap, max_excess, epsilon, delta, noise, pool,
     secure_aggregation
 }
 
@@ -81,6 +83,7 @@ struct Run {
     secure_aggregation: bool,
     /// The gap that chooses lambda.
     target_gap: Option<f64>,
+    max_excess: Option<f64>,
 }
 
 /// What the release is made under.
@@ -109,8 +112,8 @@ impl Run {
             let help = "leave out one of the two";
             return Err(Error::conflict("target-gap", message).with_help(help));
         }
-        let aim = Aim::read(&ENTRY, given)?;
-        Ok(Self { aim, epsilon, delta, noise, pool, secure_aggregation, target_gap })
+        let (aim, max_excess) = (Aim::read(&ENTRY, given)?, excess::read(given)?);
+        Ok(Self { aim, epsilon, delta, noise, pool, secure_aggregation, target_gap, max_excess })
     }
 
     fn terms(&self) -> Result<Release, Error> {
@@ -129,9 +132,10 @@ impl Run {
         let release = 4 + if study.is_split() { 2 } else { 0 };
         // Gram matrices, caps, moments, and the rule that is made of them.
         let pooled = if self.pool { 4 } else { 0 };
-        let (models, lambda) = match self.target_gap {
-            Some(_) => (MOST_MODELS, 0.0),
-            None => (1, self.aim.lambda),
+        let (models, lambda) = match (self.target_gap, self.max_excess) {
+            (Some(_), _) => (MOST_MODELS, 0.0),
+            (_, Some(_)) => (excess::MOST_MODELS, 0.0),
+            _ => (1, self.aim.lambda),
         };
         let fair = RULE.most_fair_trips(counts.layers, counts.parameters, lambda, OPTIMUM);
         counts.most_trips() + release + pooled + models * (fair + 1)
@@ -190,6 +194,7 @@ impl Method for Run {
         written.push("pool", Some(self.pool));
         written.push("secure-aggregation", Some(self.secure_aggregation));
         written.push("target-gap", self.target_gap);
+        written.push("max-excess", self.max_excess);
         written
     }
 
@@ -201,12 +206,13 @@ impl Method for Run {
         self.noise.into()
     }
 
-    /// A target gap chooses lambda itself.
+    /// A target gap and a limit of error choose lambda themselves.
     fn shares_release(&self) -> bool {
-        self.target_gap.is_none()
+        self.target_gap.is_none() && self.max_excess.is_none()
     }
 
     fn settle(&self, study: &Study) -> Result<Arc<dyn Method>, Error> {
+        excess::check(self.max_excess, study)?;
         let delta = self.delta.or(Some(usual_delta(study.rows())));
         Ok(Arc::new(Self { aim: self.aim.settled(study), delta, ..self.clone() }))
     }
@@ -269,13 +275,17 @@ impl Method for Run {
         if self.target_gap.is_some() {
             return Ok(vec![self.target(run, &told, &clock)]);
         }
-        Ok(path(run, &clock, 0.0, &|path, fair, trained| {
+        let after: After<'_> = &|path, fair, trained| {
             let gap = path.estimate_gap(told.one_shot(), &fair.theta);
             let gap = gap.map_err(|error| failed(&error))?;
             let (report, warnings) = told.report(gap);
             (trained.one_shot, trained.warnings) = (Some(report), warnings);
             Ok(())
-        }))
+        };
+        Ok(match self.max_excess {
+            Some(most) => vec![excess::within(run, &clock, 0.0, most, after)],
+            None => path(run, &clock, 0.0, after),
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use steffle::attributes::ClassRelease;
 use steffle::train::{Fair, FairPath};
 use steffle_process::Journalled;
 
+use super::excess;
 use crate::Error;
 use crate::clock::Clock;
 use crate::ground::{OPTIMUM, RULE, explain, failed};
@@ -22,6 +23,7 @@ pub(super) type After<'a> =
 pub(super) fn on_classes(
     mut run: Training<'_>,
     release: ClassRelease,
+    max_excess: Option<f64>,
 ) -> Result<Vec<Result<Trained, Error>>, Error> {
     let clock = Clock::start();
     run.ground.federation.impute(release).map_err(|error| failed(&error))?;
@@ -29,7 +31,11 @@ pub(super) fn on_classes(
         ClassRelease::Revealed => 0.0,
         ClassRelease::Randomised(response) => response.variance(),
     };
-    Ok(path(run, &clock, variance, &|_, _, _| Ok(())))
+    let after: After<'_> = &|_, _, _| Ok(());
+    Ok(match max_excess {
+        Some(most) => vec![excess::within(run, &clock, variance, most, after)],
+        None => path(run, &clock, variance, after),
+    })
 }
 
 /// A model per lambda after a release, which began with `clock`. Times count the release and the
@@ -85,17 +91,35 @@ pub(super) fn leaves(source: &str, counts: &Counts) -> Leaves {
         Some(Fitted::Diagonal) => {
             (format!("{sums}; once the diagonal of the silo's Hessian"), cells)
         }
-        None => (sums, cells),
+        None => return walked(source, counts),
     };
     let numbers = counted + counts.trip(values, gradients);
     let left = Leaves::new("training, per trip", "", numbers, "secure aggregation");
     Leaves { what: what.into(), ..left }
 }
 
-/// Trips of a run that solves for one lambda after a release that took `release` of them.
-pub(super) fn most_trips(release: u32, lambda: f64, counts: &Counts) -> u32 {
+/// The same of a network, whose silos walk by themselves.
+fn walked(source: &str, counts: &Counts) -> Leaves {
+    let Counts { cells, classes, outcomes, parameters, .. } = *counts;
+    let what = format!(
+        "two counts and the loss of records that are held out; in turn the parameters that the silo \
+         reaches in a pass over its others, and per cell a count and a class table from the {source}"
+    );
+    let numbers = 3 + parameters.max(cells * (1 + classes * outcomes));
+    let left = Leaves::new("training, per trip", "", numbers, "secure aggregation");
+    Leaves { what: what.into(), ..left }
+}
+
+/// Trips of a run that solves for one lambda, or searches for it, after a release that took `release` of them.
+pub(super) fn most_trips(
+    release: u32,
+    lambda: f64,
+    max_excess: Option<f64>,
+    counts: &Counts,
+) -> u32 {
+    let (models, lambda) = max_excess.map_or((1, lambda), |_| (excess::MOST_MODELS, 0.0));
     let fair = RULE.most_fair_trips(counts.layers, counts.parameters, lambda, OPTIMUM);
-    counts.most_trips() + release + fair
+    counts.most_trips() + release + models * fair
 }
 
 /// Why such a method does not have a setting of Algorithm 1: `why` if it is about noise.

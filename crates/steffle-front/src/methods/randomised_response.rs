@@ -8,6 +8,7 @@ use steffle_privacy::Epsilon;
 use steffle_privacy::ledger::{Claim, Statement, StatementKind};
 
 use super::builder::builder;
+use super::excess;
 use super::path::{leaves, most_trips, on_classes, reason};
 use crate::Error;
 use crate::leaves::{Counts, Leaves};
@@ -25,6 +26,7 @@ pub(crate) static ENTRY: Entry = Entry {
     about: "the optimum with classes that are randomised once",
     settings: &[
         "lambda",
+        "max-excess",
         "surrogate-sharpness",
         "epsilon",
         "noise",
@@ -50,7 +52,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 builder! {
     /// Every class is randomised once, then the optimum: private against everybody, at a price.
-    RandomisedResponse: model, notion, lambda, sharpness, epsilon, noise
+    RandomisedResponse: model, notion, lambda, sharpness, max_excess, epsilon, noise
 }
 
 #[derive(Debug, Clone)]
@@ -58,6 +60,7 @@ struct Run {
     aim: Aim,
     epsilon: f64,
     noise: NoiseOrigin,
+    max_excess: Option<f64>,
 }
 
 impl Run {
@@ -69,7 +72,8 @@ impl Run {
             Error::conflict("method", message).with_help("add <epsilon>, for example <epsilon 1>")
         })?;
         let noise = given.word("noise")?.unwrap_or(NoiseOrigin::Simulated);
-        Ok(Self { aim: Aim::read(&ENTRY, given)?, epsilon, noise })
+        let (aim, max_excess) = (Aim::read(&ENTRY, given)?, excess::read(given)?);
+        Ok(Self { aim, epsilon, noise, max_excess })
     }
 }
 
@@ -90,6 +94,7 @@ impl Method for Run {
         let mut written = self.aim.written(&ENTRY);
         written.push("epsilon", Some(self.epsilon));
         written.push("noise", Some(self.noise.to_string()));
+        written.push("max-excess", self.max_excess);
         written
     }
 
@@ -101,18 +106,20 @@ impl Method for Run {
         self.noise.into()
     }
 
+    /// A limit of error chooses lambda itself.
     fn shares_release(&self) -> bool {
-        true
+        self.max_excess.is_none()
     }
 
     fn settle(&self, study: &Study) -> Result<Arc<dyn Method>, Error> {
+        excess::check(self.max_excess, study)?;
         Ok(Arc::new(Self { aim: self.aim.settled(study), ..self.clone() }))
     }
 
     fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         // Opening, answers and closing; answers that were given elsewhere are taken in.
         let release = if study.is_split() { 4 } else { 3 };
-        let trips = most_trips(release, self.aim.lambda, counts);
+        let trips = most_trips(release, self.aim.lambda, self.max_excess, counts);
         let classes_released = Some(study.rows());
         Announced { classes_released, trips: Some(trips), ..Announced::default() }
     }
@@ -161,6 +168,6 @@ impl Method for Run {
         let epsilon = Epsilon::try_from(self.epsilon).map_err(|e| refuse(e.to_string()))?;
         let response = Response::new(epsilon, run.ground.study.classes());
         let response = response.map_err(|error| refuse(error.to_string()))?;
-        on_classes(run, ClassRelease::Randomised(response))
+        on_classes(run, ClassRelease::Randomised(response), self.max_excess)
     }
 }

@@ -48,7 +48,7 @@ pub(crate) static ENTRY: Entry = Entry {
                     numbers for",
     look: Look { colour: "blue", marker: "plus" },
     reason: |entry, key, mode| match key {
-        "sign" | "target-gap" | "pool" | "secure-aggregation" | "local-epochs" => {
+        "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "local-epochs" => {
             usual_reason(entry, key)
         }
         _ => by_mode(key, mode),

@@ -25,7 +25,7 @@ pub use self::save::MODEL;
 use crate::Error;
 use crate::leaves::Leaves;
 use crate::method::{Entry, Plan};
-use crate::methods::OneShotReport;
+use crate::methods::{ExcessReport, OneShotReport};
 use crate::privacy::Privacy;
 use crate::trained::{Took, Trace, Trained};
 
@@ -67,6 +67,8 @@ pub struct Outcome {
     pub signal_to_noise: Option<f64>,
     /// What a one-shot release says about the model.
     pub one_shot: Option<OneShotReport>,
+    /// What a budget for accuracy came to.
+    pub excess: Option<ExcessReport>,
     /// What training took.
     pub took: Took,
 }
@@ -105,6 +107,7 @@ impl Model {
                 spent_mu: trained.spent,
                 signal_to_noise: trained.signal_to_noise,
                 one_shot: trained.one_shot,
+                excess: trained.excess,
                 took: trained.took,
             }),
         })

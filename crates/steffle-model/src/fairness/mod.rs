@@ -6,12 +6,14 @@
 
 mod chi_square;
 mod dual;
+mod moving;
 mod notion;
 pub mod psi;
 mod weights;
 
 pub use chi_square::{divergence, min_max_value};
 pub use dual::{Dual, DualSet, closed_form};
+pub use moving::MovingTable;
 pub use notion::{Notion, NotionError, NotionName};
 pub use weights::ClassWeights;
 

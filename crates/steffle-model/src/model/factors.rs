@@ -88,18 +88,10 @@ impl<'a> Factor<'a> {
                 kernel::add_all(rows, coefficients, sums, spare);
             }
             Inputs::Rows(rows) => {
-                for (row, own) in coefficients.chunks_exact(width).enumerate() {
-                    kernel::add_outer(rows, row, own, sums);
-                }
+                kernel::add_rows(rows, coefficients, width, sums);
             }
             Inputs::Dense(units) => {
-                let records = units.chunks_exact(self.block.inputs);
-                for (units, own) in records.zip(coefficients.chunks_exact(width)) {
-                    let inputs = units.iter().chain([&1.0]);
-                    for (row, &unit) in sums.chunks_exact_mut(width).zip(inputs) {
-                        row.iter_mut().zip(own).for_each(|(sum, v)| *sum += unit * v);
-                    }
-                }
+                kernel::dense::outer(units, self.block.inputs, coefficients, sums);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use super::kernel::{self, vector};
+use super::kernel::{self, dense, vector};
 use super::{Block, Classifier, Pass, Point, head};
 use crate::randomness::ChaCha8Rng;
 use crate::record::{Layout, Rows};
@@ -76,14 +76,9 @@ impl Classifier for Mlp {
             next.clear();
             next.resize(rows.len() * width, 0.0);
             if layer == 0 {
-                for (row, units) in next.chunks_exact_mut(width).enumerate() {
-                    kernel::dot_many(rows, row, point.first(), units);
-                }
+                kernel::dot_rows(rows, point.first(), width, &mut next);
             } else {
-                let inputs = pass.hidden[layer - 1].chunks_exact(block.inputs);
-                for (units, inputs) in next.chunks_exact_mut(width).zip(inputs) {
-                    affine(point.layer(block), inputs, units);
-                }
+                dense::affine(point.layer(block), &pass.hidden[layer - 1], width, &mut next);
             }
             if layer + 1 < depth {
                 vector::tanh_in_place(&mut next);
@@ -105,6 +100,11 @@ impl Classifier for Mlp {
             let units = &pass.hidden[layer - 1];
             below.clear();
             below.resize(units.len() * columns, 0.0);
+            if columns == 1 {
+                dense::pull_back(&turned(weights, block), above, block.outputs, below);
+                dense::bend(units, below);
+                continue;
+            }
             let records = below
                 .chunks_exact_mut(block.inputs * columns)
                 .zip(above.chunks_exact(block.outputs * columns))
@@ -142,14 +142,9 @@ fn largest_row(theta: &[f64], block: Block) -> f64 {
     sums.map(|row| row.iter().map(|weight| weight.abs()).sum()).fold(0.0, f64::max)
 }
 
-/// `outputs = W' inputs + bias`, weights `[input][output]`: rows are added, so it vectorises.
-fn affine(weights: &[f64], inputs: &[f64], outputs: &mut [f64]) {
-    let width = outputs.len();
-    let (rows, bias) = weights.split_at(inputs.len() * width);
-    outputs.copy_from_slice(bias);
-    for (&input, row) in inputs.iter().zip(rows.chunks_exact(width)) {
-        for (output, &weight) in outputs.iter_mut().zip(row) {
-            *output += input * weight;
-        }
-    }
+/// The weights of a layer without its bias, `[output][input]`: slopes are then added row by row, which
+/// vectorises.
+fn turned(weights: &[f64], block: Block) -> Vec<f64> {
+    let of = |output: usize| weights[output..].iter().step_by(block.outputs).take(block.inputs);
+    (0..block.outputs).flat_map(of).copied().collect()
 }

@@ -4,6 +4,7 @@
 //! layer's input `a` and the slopes `B` of the scores in the layer's outputs. Then
 //! `J' c = concat over layers of (B c) x (a, 1)` and `|J' c|^2 = sum |B c|^2 (|a|^2 + 1)`.
 
+mod adam;
 mod factors;
 pub mod head;
 pub mod kernel;
@@ -12,6 +13,7 @@ mod logistic;
 mod mlp;
 mod softmax;
 
+pub use adam::Adam;
 pub(crate) use factors::nearest;
 pub use factors::{Coefficients, Factor, Gradient, Inputs, Pending};
 pub use kind::{MAX_LAYERS, MAX_WIDTH, ModelError, ModelKind};

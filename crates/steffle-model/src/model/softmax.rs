@@ -41,9 +41,7 @@ impl Classifier for Softmax {
         let labels = self.labels();
         pass.logits.clear();
         pass.logits.resize(rows.len() * labels, 0.0);
-        for (row, scores) in pass.logits.chunks_exact_mut(labels).enumerate() {
-            kernel::dot_many(rows, row, point.first(), scores);
-        }
+        kernel::dot_rows(rows, point.first(), labels, &mut pass.logits);
         head::probabilities(&pass.logits, labels, &mut pass.probabilities);
     }
 

@@ -2,8 +2,8 @@
 
 use steffle_wire::{
     Added, Batch, CellSums, FitQuestion, FitSums, ImputedCell, ImputedQuestion, ImputedSums, Loss,
-    NoiseScale, PrivateTotals, PublicSums, Question, Refused, Round, RoundReply, Scores, Tables,
-    Transport,
+    NoiseScale, PassQuestion, PassSums, PrivateTotals, PublicSums, Question, Refused, Round,
+    RoundReply, Tables, Transport,
 };
 
 use super::{Federation, FederationError};
@@ -114,10 +114,17 @@ impl<T: Transport> Federation<T> {
 
     /// One trip of a fit in few trips: the sums of all silos.
     pub fn ask_fit(&mut self, question: &FitQuestion) -> Result<FitSums, FederationError> {
-        let Scores { notion, classes, labels, .. } = self.agreement.scores;
-        let shape = question.shape(Tables { cells: notion.cells(), classes, columns: labels });
+        let shape = question.shape(self.agreement.scores.tables());
         let total = self.trips.ask_sum(self.silos.clone(), 0, question)?;
         total.check(shape, self.model.parameters()).map_err(FederationError::Total)?;
+        Ok(total)
+    }
+
+    /// A trip with a network: the sums of all silos.
+    pub fn ask_pass(&mut self, question: &PassQuestion) -> Result<PassSums, FederationError> {
+        let tables = self.agreement.scores.tables();
+        let total: PassSums = self.trips.ask_sum(self.silos.clone(), 0, question)?;
+        total.check(question, self.model.parameters(), tables).map_err(FederationError::Total)?;
         Ok(total)
     }
 
@@ -126,8 +133,8 @@ impl<T: Transport> Federation<T> {
         &mut self,
         question: &ImputedQuestion,
     ) -> Result<ImputedSums, FederationError> {
-        let Scores { notion, classes, labels, .. } = self.agreement.scores;
-        let tables = Tables { cells: 1, classes, columns: labels };
+        let all = self.agreement.scores.tables();
+        let tables = Tables { cells: 1, ..all };
         let parameters = self.model.parameters();
         let total: ImputedSums = self.trips.ask_sum(self.silos.clone(), 0, question)?;
         let cell = |cell: &ImputedCell| {
@@ -137,7 +144,7 @@ impl<T: Transport> Federation<T> {
         };
         let fits = total.gradient.len() == parameters
             && (total.diagonal.is_empty() || total.diagonal.len() == parameters)
-            && total.cells.len() == notion.cells()
+            && total.cells.len() == all.cells
             && total.cells.iter().all(cell);
         if fits { Ok(total) } else { Err(FederationError::Incomplete("imputed")) }
     }

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 use steffle_wire::{FitQuestion, FitSums, MOST_FACTORED, Metric};
 
-use super::Minimum;
+use super::{Found, Minimum};
 use crate::game::RIDGE;
 
 /// Most trips of a fit with images, and of one without.
@@ -68,7 +68,7 @@ pub fn fit<E>(
         gradient,
         evaluations: before + descent.trips(),
         curvature: descent.curvature(),
-        metric: Some(metric),
+        found: Found::FewTrips(metric),
         theta: end.theta,
     })
 }

@@ -29,21 +29,32 @@ pub struct Minimum {
     pub theta: Vec<f64>,
     /// The value there.
     pub value: f64,
-    /// The largest entry of the gradient there.
+    /// The largest entry of the gradient there; infinite where nobody asked for one.
     pub gradient: f64,
     /// Evaluations used.
     pub evaluations: u32,
     /// The curvature that the steps have shown: a start for problems that are close to this one.
     pub curvature: InverseHessian,
-    /// Where silos have factored their Hessians, after a fit in few trips.
-    pub metric: Option<Metric>,
+    /// How it was found.
+    pub found: Found,
+}
+
+/// How a model was found. Fair ones are found from it in the same way.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// From losses and gradients.
+    Gradients,
+    /// In few trips; where silos have factored their Hessians.
+    FewTrips(Metric),
+    /// By passes of the silos over their own records.
+    Passes,
 }
 
 impl Minimum {
     /// A place of which nothing else is known.
     pub fn at(theta: Vec<f64>) -> Self {
-        let (curvature, metric) = (InverseHessian::scaled(1.0), None);
-        Self { theta, value: 0.0, gradient: 0.0, evaluations: 0, curvature, metric }
+        let (curvature, found) = (InverseHessian::scaled(1.0), Found::Gradients);
+        Self { theta, value: 0.0, gradient: 0.0, evaluations: 0, curvature, found }
     }
 }
 
@@ -120,7 +131,8 @@ pub fn minimise_from<E>(
         }
     }
     let curvature = memory.estimate;
-    Ok(Minimum { theta, value, gradient: largest(&gradient), evaluations, curvature, metric: None })
+    let (gradient, found) = (largest(&gradient), Found::Gradients);
+    Ok(Minimum { theta, value, gradient, evaluations, curvature, found })
 }
 
 /// What is known about the curvature: from before, and from the last steps.

@@ -6,6 +6,7 @@ mod descent_ascent;
 pub(crate) mod fit;
 mod minimise;
 mod output;
+pub(crate) mod passes;
 mod problem;
 
 pub use aggregate::{Aggregate, AggregateCell};
@@ -14,7 +15,7 @@ pub use curvature::InverseHessian;
 pub use descent_ascent::{DescentAscent, Rates};
 pub use fit::fit;
 pub(crate) use minimise::memory;
-pub use minimise::{Minimum, Tolerance, minimise, minimise_from};
+pub use minimise::{Found, Minimum, Tolerance, minimise, minimise_from};
 pub(crate) use output::Returned;
 pub use output::{Output, OutputError};
 pub use problem::Problem;

@@ -1,16 +1,20 @@
 //! Training on imputed classes: a second-order solve per lambda, each from the one before.
 
+mod passes;
+
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use steffle_wire::{FitQuestion, ImputedQuestion, ImputedSums, MOST_FACTORED, Transport};
+use steffle_wire::{FitQuestion, ImputedQuestion, ImputedSums, MOST_FACTORED, PassSums, Transport};
 
 use super::penalty::{Penalised, Penalty, Term};
 use super::{FitRule, TrainError};
 use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
 use crate::game::OutputScores;
 use crate::server::fit::{Aim, Descent, Imaged, Point, Slope, Stop, means, metric};
-use crate::server::{CurvaturePair, InverseHessian, Minimum, Tolerance, memory, minimise_from};
+use crate::server::{
+    CurvaturePair, Found, InverseHessian, Minimum, Tolerance, memory, minimise_from,
+};
 
 /// From one lambda to the next on the way to a large one.
 const RUNG: f64 = 4.0;
@@ -33,7 +37,7 @@ pub struct Fair {
     pub chi_square: f64,
     /// The objective there.
     pub value: f64,
-    /// The largest entry of its gradient.
+    /// The largest entry of its gradient; infinite where nobody asked for one.
     pub gradient: f64,
     /// Evaluations used.
     pub evaluations: u32,
@@ -49,6 +53,9 @@ impl FitRule {
         lambda: f64,
         tolerance: Tolerance,
     ) -> u32 {
+        if self.by_passes(layers) {
+            return passes::TRIPS;
+        }
         if !self.in_few_trips(layers) {
             // The last point may be evaluated once more.
             return tolerance.evaluations + 1;
@@ -80,6 +87,8 @@ pub struct FairPath<'a, T> {
     seen: VecDeque<CurvaturePair>,
     /// Where silos send more than gradients: how the path goes on.
     descent: Option<Going>,
+    /// Where they make passes: the tables of the unconstrained model.
+    looked: Option<PassSums>,
 }
 
 /// A path in few trips.
@@ -155,8 +164,8 @@ impl Aim for FairAim<'_> {
 }
 
 impl<'a, T: Transport> FairPath<'a, T> {
-    /// Starts at the unconstrained model `public`, and asks silos for no more than it did: for
-    /// gradients alone, to `tolerance`, where it has no metric. `variance` is that of a membership in
+    /// Starts at the unconstrained model `public`, and asks silos for what it did; for gradients, where
+    /// these are all there is, to `tolerance`. `variance` is that of a membership in
     /// a class the record is not in: 0 where memberships are exact.
     pub fn new(
         federation: &'a mut Federation<T>,
@@ -167,8 +176,17 @@ impl<'a, T: Transport> FairPath<'a, T> {
     ) -> Self {
         let penalty = Penalty { objective, variance, counts: Vec::new() };
         let (public, theta) = (public.clone(), public.theta.clone());
-        let (seen, descent) = (VecDeque::new(), None);
-        Self { federation, penalty, tolerance, public, theta, lambda: 0.0, seen, descent }
+        Self {
+            federation,
+            penalty,
+            tolerance,
+            public,
+            theta,
+            lambda: 0.0,
+            seen: VecDeque::new(),
+            descent: None,
+            looked: None,
+        }
     }
 
     /// The federation that it trains on.
@@ -204,10 +222,10 @@ impl<'a, T: Transport> FairPath<'a, T> {
         observe: impl FnMut(u32, f64) -> ControlFlow<()>,
     ) -> Result<Fair, TrainError> {
         let before = self.federation.trips();
-        let mut fair = if self.public.metric.is_some() {
-            self.in_few_trips(lambda, observe)?
-        } else {
-            self.by_gradients(lambda, observe)?
+        let mut fair = match self.public.found {
+            Found::FewTrips(_) => self.in_few_trips(lambda, observe)?,
+            Found::Gradients => self.by_gradients(lambda, observe)?,
+            Found::Passes => self.by_passes(lambda, observe)?,
         };
         fair.evaluations = (self.federation.trips() - before) as u32;
         if !(fair.value.is_finite() && fair.theta.iter().all(|value| value.is_finite())) {

@@ -9,7 +9,7 @@ mod run;
 mod schedule;
 mod settings;
 
-pub use erm::{FitRule, erm};
+pub use erm::{FitRule, PROBES, erm, probe};
 pub use fair::{Fair, FairPath};
 pub use one_shot::{MOST_MODELS, OneShotTerms, Targeted, target_gap};
 pub use protect::Protected;

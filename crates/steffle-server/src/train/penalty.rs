@@ -124,7 +124,7 @@ impl Penalty {
     }
 
     /// The smallest class weight of a cell: a count within its own noise says nothing.
-    fn floor(&self, count: f64) -> f64 {
+    pub(super) fn floor(&self, count: f64) -> f64 {
         if self.variance == 0.0 || count == 0.0 {
             return 0.0;
         }

@@ -24,6 +24,7 @@ mod few_trips;
 mod generated;
 mod hostile;
 mod one_shot;
+mod passes;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };
 

@@ -7,9 +7,9 @@ use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Claim, Ledger};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
-    Handover, ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, Question, Reader,
-    Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed, Terms, Writer, decode, payload,
-    seal,
+    Handover, ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, PassQuestion,
+    Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed, Terms,
+    Writer, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -122,6 +122,11 @@ impl Party {
             Kind::Imputed => {
                 let question: ImputedQuestion = decode(reader)?;
                 let sums = self.records()?.answer_imputed(&question)?;
+                self.add_up(envelope, &sums)
+            }
+            Kind::Pass => {
+                let question: PassQuestion = decode(reader)?;
+                let sums = self.records()?.answer_pass(&question)?;
                 self.add_up(envelope, &sums)
             }
             Kind::Round => self.round(envelope, payload, decode(reader)?),

@@ -12,7 +12,8 @@ use steffle_privacy::ledger::{Claim, MemoryLedger, Offer};
 use steffle_server::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle_server::train::OneShotTerms;
 use steffle_wire::{
-    Batch, CodecError, Done, Encode, Form, Letter, Loss, Lost, Opening, Question, Transport, open,
+    Batch, CodecError, Done, Encode, Form, Letter, Loss, Lost, Opening, PassQuestion, Pull,
+    PullCell, Question, Transport, open,
 };
 
 use super::*;
@@ -136,6 +137,17 @@ fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
         federation.impute(ClassRelease::Revealed).unwrap();
         let imputed = steffle_wire::ImputedQuestion { theta: vec![0.1; 3] };
         federation.ask_imputed(&imputed).unwrap();
+        let theta = vec![0.1; 3];
+        let look = PassQuestion::Look { theta: theta.clone(), imputed: true };
+        let seen = federation.ask_pass(&look).unwrap();
+        let cell = |(count, table): &(f64, Vec<f64>)| PullCell {
+            count: *count,
+            floor: 0.01,
+            table: table.clone(),
+        };
+        let pull = Some(Pull { strength: 2.0, cells: seen.cells.iter().map(cell).collect() });
+        let walk = PassQuestion::Walk { theta, trip: 3, step: 0.01, pull };
+        federation.ask_pass(&walk).unwrap();
         let few = steffle_server::train::FitRule::FewTrips;
         let tolerance = steffle_server::server::Tolerance { evaluations: 9, gradient: 1e-3 };
         let go_on = |_, _| std::ops::ControlFlow::Continue(());
@@ -458,6 +470,7 @@ fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, Code
         Kind::Fit => seal(envelope, &decode::<FitQuestion>(reader)?),
         Kind::Gap => seal(envelope, &decode::<Gap>(reader)?),
         Kind::Count => seal(envelope, &decode::<Count>(reader)?),
+        Kind::Pass => seal(envelope, &decode::<PassQuestion>(reader)?),
         Kind::Close => seal(envelope, &decode::<Close>(reader)?),
     })
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use steffle_front::{
-    Bootstrap, Entry, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report, Study, Theorem,
+    Bootstrap, Entry, ExcessReport, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report,
+    Study, Theorem,
 };
 
 use super::metrics::MetricsReport;
@@ -64,6 +65,9 @@ pub(crate) struct TrainReport {
     pub(crate) signal_to_noise: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) one_shot: Option<OneShotReport>,
+    /// What a budget for accuracy came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) excess: Option<ExcessReport>,
     /// Final metrics by group that a share of the budget has bought.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metrics: Option<MetricsReport>,
@@ -148,6 +152,7 @@ impl TrainReport {
             spent_mu: outcome.spent_mu,
             signal_to_noise: outcome.signal_to_noise,
             one_shot: outcome.one_shot.clone(),
+            excess: outcome.excess,
             metrics: None,
             ledger: None,
             warnings: all_flags(&[model.warnings(), &study.absences()].concat()),
@@ -190,6 +195,10 @@ impl TrainReport {
         if let Some(told) = &self.one_shot {
             text += "\n";
             text += &wrap(&told.to_string());
+        }
+        if let Some(excess) = &self.excess {
+            text += "\n";
+            text += &wrap(&excess.to_string());
         }
         text += "\n";
         text += &self.settings_text();

@@ -11,6 +11,7 @@
 // A function takes on the lanes of the one that it is compiled into, if it is.
 #![allow(clippy::inline_always)]
 
+pub(crate) mod dense;
 mod lookup;
 mod single;
 pub(crate) mod vector;
@@ -102,8 +103,27 @@ macro_rules! vectorised {
 }
 use vectorised;
 
+vectorised! {
+    /// The scores of all rows under `outputs` interleaved outputs, `[row][output]`.
+    pub(crate) dot_rows(rows: &Rows, weights: &[f64], outputs: usize, scores: &mut [f64]) {
+        for (row, scores) in scores.chunks_exact_mut(outputs).enumerate() {
+            dot_many(rows, row, weights, scores);
+        }
+    }
+}
+
+vectorised! {
+    /// Adds the outer products of `(x, 1)` of all rows and their coefficients, `[row][output]`, to the
+    /// interleaved `into`.
+    pub(crate) add_rows(rows: &Rows, coefficients: &[f64], outputs: usize, into: &mut [f64]) {
+        for (row, own) in coefficients.chunks_exact(outputs).enumerate() {
+            add_outer(rows, row, own, into);
+        }
+    }
+}
+
 /// The scores of one row under `scores.len()` interleaved outputs.
-#[inline]
+#[inline(always)]
 pub(crate) fn dot_many(rows: &Rows, row: usize, weights: &[f64], scores: &mut [f64]) {
     let outputs = scores.len();
     let slot = |feature: usize| &weights[feature * outputs..][..outputs];
@@ -122,7 +142,7 @@ pub(crate) fn dot_many(rows: &Rows, row: usize, weights: &[f64], scores: &mut [f
 }
 
 /// Adds the outer product of `(x, 1)` and `coefficients` to the interleaved `into`.
-#[inline]
+#[inline(always)]
 pub(crate) fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mut [f64]) {
     let outputs = coefficients.len();
     for (feature, &value) in rows.numeric(row).iter().enumerate() {

@@ -130,6 +130,27 @@ vectorised! {
     }
 }
 
+vectorised! {
+    /// A step of Adam: takes a gradient into both means, then steps by `rate * mean / (sqrt(square) +
+    /// least)`.
+    pub(crate) wide adam(
+        sizes: (f64, f64),
+        gradient: &[f64],
+        mean: &mut [f64],
+        square: &mut [f64],
+        theta: &mut [f64]
+    ) {
+        let (rate, least) = sizes;
+        let [first, second] = crate::model::adam::KEEP;
+        let means = mean.iter_mut().zip(square);
+        for ((theta, slope), (mean, square)) in theta.iter_mut().zip(gradient).zip(means) {
+            *mean = first * *mean + (1.0 - first) * slope;
+            *square = second * *square + (1.0 - second) * slope * slope;
+            *theta -= rate * *mean / (square.sqrt() + least);
+        }
+    }
+}
+
 /// `e^x` as numerator and denominator: a sigmoid divides anyway, and a ratio of short polynomials is
 /// as close as a long one. Without branches, so that several can be computed at a time.
 ///

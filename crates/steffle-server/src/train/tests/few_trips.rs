@@ -84,22 +84,6 @@ fn wide_models_are_fitted_by_the_diagonal() {
     assert!(asked.contains("601 parameters"), "{asked}");
 }
 
-#[test]
-fn networks_are_fitted_from_gradients() {
-    let people = Population::new(200, 2, 2);
-    let cuts = [(0..200).collect()];
-    let mut federation = people.silos(&ModelKind::Mlp(vec![3]), Notion::None, &cuts);
-    let refused = federation.ask_fit(&FitQuestion::Own).unwrap_err().to_string();
-    assert!(refused.contains("2 layer(s)"), "{refused}");
-    let model = federation.model().clone();
-    let start = model.initial(&mut stream(5, 0, Purpose::Initial, 0));
-    let tolerance = Tolerance { evaluations: 40, gradient: 1e-3 };
-    let mut fit = |rule| {
-        erm(&mut federation, start.clone(), rule, tolerance, |_, _| ControlFlow::Continue(()))
-    };
-    assert_eq!(fit(FitRule::FewTrips).unwrap(), fit(FitRule::Gradients).unwrap());
-}
-
 /// Lambdas in any order and of any size, every notion, classes answered or revealed: the value is
 /// that of the optimum, in far fewer trips.
 #[test]

@@ -96,7 +96,7 @@ impl Batches {
 }
 
 /// Fisher-Yates. One draw serves as many steps as fit into 64 bits with room to spare.
-fn shuffle(order: &mut [u32], random: &mut impl Rng) {
+pub(super) fn shuffle(order: &mut [u32], random: &mut impl Rng) {
     let mut left = order.len();
     while left > 1 {
         left -= match left {

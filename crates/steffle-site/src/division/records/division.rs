@@ -63,6 +63,8 @@ pub struct RecordsDivision {
     pub(super) cells: Cells,
     pub(super) objective: Arc<dyn Objective>,
     pub(super) model: Arc<dyn Classifier>,
+    /// The seed of the run and the number of the node.
+    pub(super) seeds: (u64, u64),
     batches: Batches,
     protection: Protection,
     /// What the rows weigh in sums of integers, once it was asked for.
@@ -142,6 +144,7 @@ impl RecordsDivision {
             cells,
             objective,
             model,
+            seeds: (seed, node),
             batches,
             protection,
             reach,

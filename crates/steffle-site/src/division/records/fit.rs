@@ -76,7 +76,7 @@ impl RecordsDivision {
     }
 
     /// The size of what is imputed.
-    fn tables(&self) -> Tables {
+    pub(super) fn tables(&self) -> Tables {
         let objective = self.objective.as_ref();
         Tables {
             cells: objective.cells(),

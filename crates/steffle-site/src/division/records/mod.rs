@@ -7,6 +7,7 @@ mod fit;
 mod imputed;
 mod memberships;
 mod protection;
+mod walk;
 mod workspace;
 
 pub use batches::Batches;
