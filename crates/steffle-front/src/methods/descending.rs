@@ -145,8 +145,9 @@ impl Descending {
         if let (true, Some(noise)) = (network && self.aim.lambda > 0.0, &self.noise) {
             warnings.push(format!(
                 "a network has noise in every parameter of every round's message, and {PROBES} more \
-                 trips show its curvature first: at epsilon {} expect little of it. Methods one-shot \
-                 and randomised-response release once and train networks without more noise",
+                 trips show its curvature first: epsilon {} buys less fairness than with a linear \
+                 model. Methods one-shot and randomised-response release once and train networks \
+                 without more noise",
                 noise.epsilon
             ));
         }
