@@ -60,7 +60,7 @@ impl RecordsDivision {
                 };
                 let records = others.len() as f64;
                 sums.walked = others.len() as u64;
-                sums.theta = theta.clone();
+                sums.theta.clone_from(theta);
                 let mut steps = Walk::new(self, *step, pulled);
                 let size = (others.len() / PARTS).clamp(1, BATCH);
                 for _ in 0..STEPS.div_ceil((others.len() / size).max(1)) {
