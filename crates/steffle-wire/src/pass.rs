@@ -12,6 +12,8 @@ use super::request::Ask;
 use super::summed::{Numbers, Sum, Summand, Summed, Totals};
 
 /// What the server asks of the records divisions of a network.
+///
+/// A look at some parameters, or a pass that begins there.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PassQuestion {
     /// The loss of the records that are held out and, imputed, the tables of all.
@@ -35,6 +37,8 @@ pub enum PassQuestion {
 }
 
 /// What a pass is pulled by beside the loss: tables of imputed classes over all silos.
+///
+/// Classes stand for the released ones, so that it costs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pull {
     /// Lambda, times all records over those that are in some cell.
@@ -44,6 +48,8 @@ pub struct Pull {
 }
 
 /// The imputed table of one cell over all silos, where the pass begins.
+///
+/// Within the pass a silo estimates how it moves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PullCell {
     /// Records in the cell.
@@ -55,6 +61,8 @@ pub struct PullCell {
 }
 
 /// The reply: sums over silos.
+///
+/// A mean by records follows from them, and nobody's own parameters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PassSums {
     /// Records that are held out.

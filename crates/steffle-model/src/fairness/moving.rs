@@ -8,6 +8,8 @@
 use super::{ClassWeights, closed_form};
 
 /// A cell's class table, `[class][column]`, and how far it has moved since it was known.
+///
+/// Its slopes are the penalty's where it is now.
 #[derive(Debug, Clone)]
 pub struct MovingTable {
     columns: usize,

@@ -3,6 +3,8 @@
 use super::kernel::vector;
 
 /// Running means of a gradient and of its squares, and the steps that follow from them.
+///
+/// Both start at 0, and what they lack because of it is made up for.
 #[derive(Debug, Clone)]
 pub struct Adam {
     rate: f64,

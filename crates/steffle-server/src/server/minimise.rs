@@ -39,7 +39,9 @@ pub struct Minimum {
     pub found: Found,
 }
 
-/// How a model was found. Fair ones are found from it in the same way.
+/// How a model was found.
+///
+/// Fair ones are found from it in the same way.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// From losses and gradients.

@@ -4,7 +4,7 @@ use steffle_attributes::ClassRelease;
 use steffle_wire::{FitQuestion, PassQuestion, Pull, PullCell};
 
 use super::*;
-use crate::server::Found;
+use crate::server::{Found, Minimum};
 
 const TOLERANCE: Tolerance = Tolerance { evaluations: 300, gradient: 1e-4 };
 
@@ -19,7 +19,7 @@ fn silos(people: &Population, notion: Notion) -> Federation<InProcess> {
     people.silos(&ModelKind::Mlp(vec![6]), notion, &cuts)
 }
 
-fn fit(federation: &mut Federation<InProcess>, rule: FitRule) -> ErmOutcome {
+fn fit(federation: &mut Federation<InProcess>, rule: FitRule) -> Minimum {
     let start = federation.model().initial(&mut stream(5, 0, Purpose::Initial, 0));
     erm(federation, start, rule, TOLERANCE, go_on).unwrap()
 }
