@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,39 @@ from sklearn.utils.validation import (
 )
 
 from steffle import _columns, _steffle
-
-#: Keyword arguments whose settings have another name in the library.
-_NAMES = {"lam": "lambda", "surrogate_sharpness": "surrogate-sharpness", "row_cap": "row-cap"}
+from steffle._progress import Progress
 
 #: Keyword arguments that are settings of a method, with their defaults.
 _SETTINGS: dict[str, Any] = {
     "epsilon": 1.0,
     "delta": None,
     "lam": 1.0,
-    "notion": "demographic-parity",
+    "notion": "demographic_parity",
     "model": None,
     "mode": None,
     "noise": None,
     "rounds": None,
+    "epochs": None,
+    "batch": None,
     "row_cap": None,
+    "noise_shape": None,
+    "accounting": None,
     "surrogate_sharpness": None,
+    "target_gap": None,
+    "pool": None,
+    "secure_aggregation": None,
+    "server": None,
+    "lr_theta": None,
+    "lr_dual": None,
+    "output": None,
+    "local_epochs": None,
+    "clip": None,
+    "diameter": None,
+    "sign": None,
 }
+
+#: Notions as the library calls them.
+_NOTIONS = {"demographic_parity", "equalized_odds", "equal_opportunity"}
 
 
 class UnfairWarning(UserWarning):
@@ -56,19 +73,33 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : privacy of one person's sensitive attribute; methods without noise ignore it.
-    method : one of ``steffle._steffle.methods()``.
-    notion : ``demographic_parity``, ``equalized_odds``, ``equal_opportunity``, ``accuracy_parity`` or
-        ``none``.
+    epsilon, delta : privacy of one person's sensitive attribute; methods without noise ignore them.
+    method : ``steffle``, ``one-shot``, ``randomised-response``, ``fermi``, ...; all of them:
+        ``steffle._steffle.methods()``.
+    notion : ``demographic_parity``, ``equalized_odds``, ``equal_opportunity``,
+        ``accuracy_parity``, ``conditional:COLUMN`` or ``none``.
     lam : weight of fairness against accuracy, 0 or more.
     model : ``logistic``, ``softmax`` or ``mlp:WIDTH,...``; by default by the number of labels.
     silos : organisations that the rows are cut into, unless ``fit`` is told who has which.
+    noise : ``simulated`` (from ``random_state``) or ``secure``.
+    mode, rounds, epochs, batch, row_cap, noise_shape, accounting, surrogate_sharpness, target_gap,
+    pool, secure_aggregation, server, lr_theta, lr_dual, output, local_epochs, clip, diameter, sign :
+        as the flags of ``steffle train``; None is the method's own default.
     sensitive_classes : all values that the attribute can have. By default those that occur, which is
         then public.
     favourable : the label that people want to get; by default the last one in order.
     missing : what to do with missing cells: ``impute``, ``category`` or ``drop``.
     random_state : a number gives the same model again.
-    verbose : 1 tells on standard error how far training is.
+    verbose : 1 tells how far training is, in a notebook and on a terminal.
+
+    Examples
+    --------
+    >>> import steffle
+    >>> adult = steffle.load_dataset("adult")
+    >>> model = FairClassifier(method="one-shot", epsilon=0.5, lam=4.0, random_state=0)
+    >>> model = model.fit(adult.X, adult.y, sensitive_features=adult.sensitive_features)
+    >>> model.classes_.tolist(), model.score(adult.X, adult.y) > 0.8
+    (['<=50K', '>50K'], True)
     """
 
     def __init__(
@@ -84,8 +115,23 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mode: str | None = None,
         noise: str | None = None,
         rounds: int | None = None,
+        epochs: int | None = None,
+        batch: int | str | None = None,
         row_cap: float | None = None,
+        noise_shape: str | None = None,
+        accounting: str | None = None,
         surrogate_sharpness: float | None = None,
+        target_gap: float | None = None,
+        pool: bool | None = None,
+        secure_aggregation: bool | None = None,
+        server: str | None = None,
+        lr_theta: float | None = None,
+        lr_dual: float | None = None,
+        output: str | None = None,
+        local_epochs: int | None = None,
+        clip: float | None = None,
+        diameter: float | None = None,
+        sign: str | None = None,
         sensitive_classes: list[str] | None = None,
         favourable: Any = None,
         missing: str = "impute",
@@ -102,8 +148,23 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.mode = mode
         self.noise = noise
         self.rounds = rounds
+        self.epochs = epochs
+        self.batch = batch
         self.row_cap = row_cap
+        self.noise_shape = noise_shape
+        self.accounting = accounting
         self.surrogate_sharpness = surrogate_sharpness
+        self.target_gap = target_gap
+        self.pool = pool
+        self.secure_aggregation = secure_aggregation
+        self.server = server
+        self.lr_theta = lr_theta
+        self.lr_dual = lr_dual
+        self.output = output
+        self.local_epochs = local_epochs
+        self.clip = clip
+        self.diameter = diameter
+        self.sign = sign
         self.sensitive_classes = sensitive_classes
         self.favourable = favourable
         self.missing = missing
@@ -118,53 +179,59 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sensitive_features: Any = None,
         silo: ArrayLike | None = None,
         unit: ArrayLike | None = None,
+        sample_id: ArrayLike | None = None,
     ) -> FairClassifier:
         """Trains on all rows.
 
         ``sensitive_features`` has the sensitive attribute of every row, or several as a table, which
         form their product; without it the model is the unconstrained one, and a warning says so.
-        ``silo`` says which organisation has which row, ``unit`` which person a row is about.
+        ``silo`` says which organisation has which row, ``unit`` which person a row is about, and
+        ``sample_id`` what a row is called everywhere, each row otherwise.
         """
         if self.missing not in ("impute", "category", "drop"):
             raise ValueError(f"missing={self.missing!r}; allowed are impute, category and drop")
-        columns = self._columns(X, reset=True)
+        features = self._columns(X, reset=True)
         labels = self._labels(y)
         check_consistent_length(X, y)
-        taken = {name for name, _ in columns}
+        taken = set(_columns.names_of(X) or [f"x{at}" for at in range(self.n_features_in_)])
         label = _free("label", taken)
         meaning: dict[str, Any] = {
             "label": label,
             "labels": self._label_names,
             "favourable": self._favourable(),
             "unit": None,
+            "record_id": None,
             "stratum": None,
             "missing": self.missing,
         }
-        columns.append((label, (labels, self._label_names)))
-        groups, meaning["classes"] = self._groups(sensitive_features, len(labels), taken | {label})
+        if str(self.notion).startswith("conditional:"):
+            meaning["stratum"] = self.notion.partition(":")[2]
+        groups, meaning["classes"] = self._groups(sensitive_features, len(labels), taken)
         meaning["sensitive"] = [name for name, _ in groups]
-        columns += groups
-        if unit is not None:
-            check_consistent_length(X, unit)
-            meaning["unit"] = _free("unit", {name for name, _ in columns})
-            columns.append((meaning["unit"], _columns.text(unit)))
+        columns = [(label, (labels, self._label_names)), *groups]
+        for role, given in [("unit", unit), ("record_id", sample_id)]:
+            if given is not None:
+                check_consistent_length(X, given)
+                meaning[role] = _free(role, taken)
+                columns.append((meaning[role], _columns.text(given)))
         silo_of = None
         if silo is not None:
             check_consistent_length(X, silo)
             silo_of = np.unique(np.asarray(silo), return_inverse=True)[1].astype(np.uint32)
         method = self.method if sensitive_features is not None else "erm"
-        seed = self._seed()
+        progress = Progress(bool(self.verbose))
         self.model_ = _steffle.fit(
-            columns,
+            itertools.chain(features, columns),
             meaning,
             method,
             self._settings(method),
             self.silos,
             silo_of,
-            seed,
-            _teller() if self.verbose else None,
+            self._seed(),
+            progress if self.verbose else None,
         )
-        self._read_facts()
+        progress.end()
+        self._read_facts(json.loads(self.model_.facts))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -205,6 +272,57 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         self.model_.save(directory)
 
+    def to_onnx(self, path: str | PathLike[str] | None = None) -> bytes:
+        """The whole way from raw columns to label and probabilities as an ONNX file.
+
+        Inputs are the columns, outputs ``label`` (text) and ``probabilities``; ``onnx_inputs`` makes
+        the first of a table. With a path the file is written too.
+        """
+        check_is_fitted(self, "model_")
+        file: bytes = self.model_.onnx()
+        if path is not None:
+            Path(path).write_bytes(file)
+        return file
+
+    def onnx_inputs(self, X: Any) -> dict[str, NDArray[Any]]:
+        """A table as the inputs of the ONNX file: ``session.run(None, model.onnx_inputs(X))``."""
+        check_is_fitted(self, "model_")
+        numbers, names = self.model_.columns
+        columns = dict(self._columns(X, reset=False))
+        found: dict[str, NDArray[Any]] = {}
+        for name in numbers:
+            found[name] = columns[name].reshape(-1, 1)
+        for name in names:
+            codes, levels = columns[name] if isinstance(columns[name], tuple) else _columns.text(
+                columns[name]
+            )
+            known = np.array([*levels, ""], dtype=object)
+            found[name] = known[np.minimum(codes, len(levels))].reshape(-1, 1)
+        return found
+
+    @classmethod
+    def _of(cls, model: _steffle.Model, facts: dict[str, Any]) -> FairClassifier:
+        """An estimator of a model that was loaded, ready to predict."""
+        privacy = facts["privacy"]
+        fitted = cls(
+            epsilon=privacy.get("epsilon"),
+            delta=privacy.get("delta"),
+            method=facts["method"],
+            lam=facts["lambda"],
+            mode=facts["mode"],
+            random_state=facts["seed"],
+        )
+        if "notion" in facts:
+            fitted.notion = facts["notion"].replace("-", "_")
+        fitted.model, fitted.model_ = facts.get("model"), model
+        fitted._label_names = model.labels
+        fitted.classes_ = np.array(model.labels)
+        numbers, names = model.columns
+        fitted.feature_names_in_ = np.array([*numbers, *names], dtype=object)
+        fitted.n_features_in_ = len(fitted.feature_names_in_)
+        fitted._read_facts(facts)
+        return fitted
+
     def _theta(self) -> NDArray[np.float64]:
         check_is_fitted(self, "model_")
         if not self.model_.linear:
@@ -212,14 +330,13 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         theta: NDArray[np.float64] = self.model_.theta.reshape(len(self.model_.features) + 1, -1)
         return theta
 
-    def _columns(self, X: Any, *, reset: bool) -> list[tuple[str, Any]]:
+    def _columns(self, X: Any, *, reset: bool) -> Iterator[tuple[str, Any]]:
         if _columns.names_of(X) is not None and not isinstance(X, np.ndarray):
             _check_feature_names(self, X, reset=reset)
             _check_n_features(self, X, reset=reset)
-            columns = _columns.frame(X)
-            if columns and not len(X):
+            if not len(X):
                 raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-            return columns
+            return _columns.frame(X)
         matrix = validate_data(
             self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
@@ -278,11 +395,14 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = set(_steffle.settings_of(method))
         settings = {}
         for name, default in _SETTINGS.items():
-            value, key = getattr(self, name), _NAMES.get(name, name)
+            value = getattr(self, name)
+            key = "lambda" if name == "lam" else name.replace("_", "-")
             if isinstance(value, np.generic):
                 value = value.item()
-            if name == "notion":
-                value = str(value).replace("_", "-")
+            if name == "lam" and self.target_gap is not None and value == default:
+                continue
+            if value in _NOTIONS:
+                value, default = value.replace("_", "-"), default.replace("_", "-")
             if value is not None and (key in known or value != default):
                 settings[key] = value
         if method == "erm":
@@ -295,8 +415,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _read_facts(self) -> None:
-        facts = json.loads(self.model_.facts)
+    def _read_facts(self, facts: dict[str, Any]) -> None:
         self.privacy_: dict[str, Any] = facts["privacy"]
         self.leaves_in_clear_: list[dict[str, Any]] = facts["leaves_in_clear"]
         self.warnings_: list[str] = facts["warnings"]
@@ -324,10 +443,3 @@ def _free(name: str, taken: set[str]) -> str:
     taken.add(name)
     return name
 
-
-def _teller() -> Callable[[str, int, int | None], None]:
-    def tell(stage: str, done: int, steps: int | None) -> None:
-        of = f" of {steps}" if steps else ""
-        print(f"\r{stage}: step {done}{of}", end="", file=sys.stderr, flush=True)
-
-    return tell

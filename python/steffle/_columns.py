@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ Column = Any
 
 
 def text(values: Any) -> tuple[NDArray[np.uint32], list[str]]:
-    """Codes and levels of values of any kind; None, NaN and their like are missing."""
+    """Codes and levels of values of any kind; None, NaN, their like and empty text are missing."""
     if hasattr(values, "factorize"):
         # A column of pandas knows its values faster than a loop finds them.
         found, unique = values.factorize()
@@ -23,14 +24,23 @@ def text(values: Any) -> tuple[NDArray[np.uint32], list[str]]:
         codes = np.full(len(found), MISSING, dtype=np.uint32)
         known = found >= 0
         codes[known] = places[found[known]] if len(places) else MISSING
-        return codes, [str(level) for level in levels]
+        return _without_empty(codes, [str(level) for level in levels])
     array = np.asarray(values, dtype=object).ravel()
     missing = np.fromiter((_is_missing(value) for value in array), dtype=bool, count=len(array))
     words = np.array([_word(value) for value in array[~missing]], dtype=str)
     levels, places = np.unique(words, return_inverse=True)
     codes = np.full(len(array), MISSING, dtype=np.uint32)
     codes[~missing] = places.astype(np.uint32)
-    return codes, [str(level) for level in levels]
+    return _without_empty(codes, [str(level) for level in levels])
+
+
+def _without_empty(
+    codes: NDArray[np.uint32], levels: list[str]
+) -> tuple[NDArray[np.uint32], list[str]]:
+    """Text that is empty is missing, as it is in a file and to ONNX; it sorts before all other."""
+    if levels[:1] != [""]:
+        return codes, levels
+    return np.where((codes == 0) | (codes == MISSING), MISSING, codes - 1).astype(np.uint32), levels[1:]
 
 
 def _is_missing(value: Any) -> bool:
@@ -78,17 +88,17 @@ def names_of(table: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def frame(table: Any) -> list[tuple[str, Column]]:
-    """The columns of a data frame or an Arrow table."""
+def frame(table: Any) -> Iterator[tuple[str, Column]]:
+    """The columns of a data frame or an Arrow table, one by one."""
     if hasattr(table, "column_names"):
-        return [(str(name), column(_of_arrow(table[name]))) for name in table.column_names]
-    return [(str(name), column(table[name])) for name in table.columns]
+        return ((str(name), column(_of_arrow(table[name]))) for name in table.column_names)
+    return ((str(name), column(table[name])) for name in table.columns)
 
 
 def _of_arrow(chunked: Any) -> Any:
     return chunked.to_pandas() if hasattr(chunked, "to_pandas") else np.asarray(chunked)
 
 
-def array(values: NDArray[Any]) -> list[tuple[str, Column]]:
-    """The columns of a matrix, named x0, x1, ..."""
-    return [(f"x{place}", column(values[:, place])) for place in range(values.shape[1])]
+def array(values: NDArray[Any]) -> Iterator[tuple[str, Column]]:
+    """The columns of a matrix, named x0, x1, ..., one by one."""
+    return ((f"x{place}", column(values[:, place])) for place in range(values.shape[1]))

@@ -1,9 +1,12 @@
 """The classifier as people use it: scikit-learn's and Fairlearn's own objects around it."""
 
+import json
 import pickle
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -155,21 +158,80 @@ def test_a_network_has_no_coefficients(people):
         _ = model.coef_
 
 
-def test_ctrl_c_ends_training():
+def test_ctrl_c_ends_training_within_a_tenth_of_a_second():
+    """Also where a single step takes longer: five times, and the median counts."""
     program = textwrap.dedent(
         """
-        import signal, sys, threading, os, time
+        import os, signal, statistics, threading, time
+        import numpy as np
         import steffle
-        adult = steffle.load_dataset("adult")
-        threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        began = time.monotonic()
-        try:
-            steffle.FairClassifier(rounds=100000, mode="none", epsilon=None).fit(
-                adult.X, adult.y, sensitive_features=adult.sensitive_features)
-        except KeyboardInterrupt:
-            print("interrupted", time.monotonic() - began < 30)
+        random = np.random.default_rng(0)
+        X, group = random.normal(size=(100_000, 20)), random.integers(0, 2, 100_000)
+        y = X[:, 0] + group > 0.5
+        asked = []
+        def ask():
+            asked.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        took = []
+        for _ in range(5):
+            threading.Timer(0.7, ask).start()
+            try:
+                steffle.FairClassifier(model="mlp:256,256", mode="none", epsilon=None, rounds=10**6).fit(
+                    X, y, sensitive_features=group)
+            except KeyboardInterrupt:
+                took.append(time.monotonic() - asked[-1])
+        print(len(took), statistics.median(took))
+        os._exit(0)
         """
     )
     command = [sys.executable, "-c", program]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-    assert ran.stdout.strip() == "interrupted True", ran.stderr
+    count, median = ran.stdout.split()
+    assert count == "5" and float(median) < 0.1, ran.stdout + ran.stderr
+
+
+def test_other_threads_run_while_it_trains(people):
+    X, y, group = people
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.005):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    FairClassifier(model="mlp:64", mode="none", epsilon=None, rounds=300).fit(
+        X, y, sensitive_features=group
+    )
+    done.set()
+    thread.join()
+    assert len(ticks) > 5
+
+
+def test_progress_is_told_on_a_terminal(people, capfd):
+    X, y, group = people
+    FairClassifier(random_state=0, verbose=1).fit(X, y, sensitive_features=group)
+    told = capfd.readouterr().err
+    assert told.endswith("\n") and "done" in told
+
+
+def test_every_setting_of_the_command_line_is_a_hyper_parameter():
+    cut = {"silos", "heterogeneity", "partition-by", "centralisation"}
+    known = {"lam" if key == "lambda" else key.replace("-", "_") for name in steffle._steffle.methods()
+             for key in steffle._steffle.settings_of(name) if key not in cut}
+    assert known <= set(FairClassifier().get_params())
+
+
+def test_conditions_units_ids_and_targets_are_said(people):
+    X, y, group = people
+    model = FairClassifier(method="fermi", notion="conditional:town", random_state=0)
+    model.fit(X, y, sensitive_features=group)
+    once = FairClassifier(method="one-shot", target_gap=0.1, random_state=0)
+    once.fit(X, y, sensitive_features=group, sample_id=np.arange(600))
+    assert json.loads(once.model_.facts)["lambda"] > 0.0
+    unit = np.arange(600) // 2
+    by_unit = FairClassifier(random_state=0).fit(X, y, sensitive_features=group, unit=unit)
+    assert by_unit.privacy_["holds"]
+    with pytest.raises(steffle.SteffleError) as refused:
+        FairClassifier().fit(X, y, sensitive_features=group, sample_id=np.zeros(600))
+    assert refused.value.code == "steffle::data::id"

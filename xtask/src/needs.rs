@@ -39,7 +39,7 @@ const MORE: [Need; 2] = [
         wanted: Wanted::Chromium,
     },
     Need {
-        what: "Python 3.10 or newer with venv, for the Python package",
+        what: "Python 3.11 or newer with venv, for the Python package",
         found: crate::python::found,
         wanted: Wanted::Python,
     },

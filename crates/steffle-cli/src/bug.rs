@@ -8,7 +8,7 @@ use crate::interrupt;
 use crate::ui::Output;
 
 /// Replaces the default message and backtrace; unfinished output is removed.
-pub(crate) fn report_panics(output: Output) {
+pub(crate) fn report_panics(output: Output<'static>) {
     panic::set_hook(Box::new(move |info| {
         interrupt::abandon();
         output.failure(&Failure::bug(describe(info)));

@@ -24,8 +24,10 @@ pub(crate) enum Status {
 }
 
 /// Why a command ended before its work was done.
+///
+/// It has a stable code and, where that is known, what to do.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     pub(crate) status: Status,
     /// Stable name, for scripts: `steffle::data::not_found`.
     pub(crate) code: String,
@@ -34,6 +36,21 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// Stable name, for scripts: `steffle::data::not_found`.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// What was wrong; settings are named in angle brackets, `<drop age>`, or as flags.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it, where that is known.
+    pub fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
     /// `code` without the leading `steffle::`.
     pub(crate) fn new(status: Status, code: &str, message: impl Into<String>) -> Self {
         let code = format!("steffle::{}", code.replace('-', "_"));
@@ -82,6 +99,8 @@ impl fmt::Display for Failure {
         f.write_str(&self.message)
     }
 }
+
+impl std::error::Error for Failure {}
 
 impl From<steffle_front::Error> for Failure {
     fn from(error: steffle_front::Error) -> Self {

@@ -69,11 +69,11 @@ pub use parts::{
 pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
-    Categorical, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes, encode,
-    encode_features, evaluation_groups,
+    Categorical, Coding, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes,
+    encode, encode_features, encode_features_sparing, evaluation_groups,
 };
 pub use split::{Split, hold_out, split};
 pub use table::{
     Categories, Column, Columns, DateOrder, Decimal, Delimiter, Dialect, Encoding, Kind,
-    MISSING_LEVEL, Reader, Reading, Table, read, read_as, write,
+    MISSING_LEVEL, Reader, Reading, Spoiled, Table, read, read_as, write,
 };

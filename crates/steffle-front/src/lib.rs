@@ -72,7 +72,7 @@ pub use methods::{
     DpFermi, Erm, Estimate, ExcessReport, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot,
     OneShotReport, PfLd, RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
 };
-pub use model::{Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions};
+pub use model::{Asked, Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions, Skipped};
 pub use observer::{Observer, Stage};
 pub use privacy::Privacy;
 pub use processes::{OpenBook, Own, Party};

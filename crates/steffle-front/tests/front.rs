@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use steffle_front::{
-    BatchSize, Centralisation, Cut, Dialect, Error, Fermi, Fit, Given, METHODS, Mode, Model,
+    Asked, BatchSize, Centralisation, Cut, Error, Fermi, Fit, Given, METHODS, Mode, Model,
     Observer, OneShot, Recipe, Split, Stage, Status, Steffle, SteffleNonprivate, Study, Table,
     method,
 };
@@ -117,7 +117,7 @@ fn a_model_that_is_saved_and_loaded_decides_and_says_the_same() {
     let [ours, theirs] = [&model, &loaded].map(|model| model.judge(study.test()).unwrap());
     assert_eq!(ours, theirs);
     let predicted = |model: &Model| {
-        let mut rows = model.predict(place.0.join("hiring.csv"), &Dialect::default()).unwrap();
+        let mut rows = model.predict(place.0.join("hiring.csv"), &Asked::default()).unwrap();
         let chunk = rows.next_chunk().unwrap().unwrap();
         chunk.iter().map(|row| row.label.to_owned()).collect::<Vec<_>>()
     };

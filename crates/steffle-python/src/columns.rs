@@ -1,10 +1,12 @@
 //! Columns as Python hands them over: arrays of numbers, or codes with the text that they stand for.
 
+use std::path::PathBuf;
+
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
-use steffle_data::{Categories, Column, Dataset, Source};
+use steffle_data::{Categories, Column, Dataset, Source, Table};
 
-use crate::error::safely;
+use crate::error::{raised, safely};
 
 /// A column.
 #[derive(FromPyObject)]
@@ -27,9 +29,15 @@ impl Given<'_> {
     }
 }
 
-/// Columns with their names.
-pub(crate) fn columns(given: &[(String, Given<'_>)]) -> Vec<(String, Column)> {
-    given.iter().map(|(name, given)| (name.clone(), given.column())).collect()
+/// Columns with their names, from whatever hands them out one by one: each is copied and let go before
+/// the next one is made.
+pub(crate) fn columns(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Column)>> {
+    let one = |item: PyResult<Bound<'_, PyAny>>| -> PyResult<(String, Column)> {
+        let item = item?;
+        let (name, given): (String, Given<'_>) = item.extract()?;
+        Ok((name, given.column()))
+    };
+    given.try_iter()?.map(one).collect()
 }
 
 /// A column on its way back.
@@ -47,8 +55,8 @@ type Named<'py> = (Vec<(String, Shown<'py>)>, String, Vec<String>);
 /// The usable rows of a data set that has a name.
 #[pyfunction]
 pub(crate) fn dataset<'py>(py: Python<'py>, name: &str) -> PyResult<Named<'py>> {
-    let data = safely(py, || {
-        let source = Source::parse(name, None)?;
+    let data = safely(py, raised, || {
+        let source = Source::parse(name, None).map_err(steffle_front::Error::from)?;
         let recipe = source.recipe_for(&[]).unwrap_or_default();
         Ok(Dataset::of_table(source.read(&recipe)?, recipe)?)
     })?;
@@ -73,4 +81,16 @@ fn shown<'py>(py: Python<'py>, column: &Column, rows: &[u32]) -> Shown<'py> {
             Shown::Text(own.collect())
         }
     }
+}
+
+/// Writes columns to a file whose name says in which format.
+#[pyfunction]
+pub(crate) fn write_table(py: Python<'_>, path: PathBuf, given: Bound<'_, PyAny>) -> PyResult<()> {
+    let columns = columns(&given)?;
+    safely(py, raised, || {
+        let table = Table::new("the table", columns)?;
+        let named = table.names().iter().map(String::as_str).zip(table.columns());
+        let rows: Vec<u32> = (0..table.rows() as u32).collect();
+        Ok(steffle_data::write(&path, &named.collect::<Vec<_>>(), &rows)?)
+    })
 }

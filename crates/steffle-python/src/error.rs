@@ -3,6 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use steffle_cli::Failure;
 use steffle_front::Error;
 
 create_exception!(
@@ -14,31 +15,62 @@ create_exception!(
 
 /// The exception of an error, with its code and what to do about it.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let help = error.help().map(keywords);
-    let text = keywords(&error.to_string());
+    exception(py, error.code(), &error.to_string(), error.help())
+}
+
+/// The same of what the command line refuses.
+pub(crate) fn refused(py: Python<'_>, failure: &Failure) -> PyErr {
+    let text = |text: &str| flags(text);
+    let help = failure.advice().map(text);
+    exception(py, failure.code(), &text(failure.message()), help.as_deref())
+}
+
+fn exception(py: Python<'_>, code: &str, message: &str, help: Option<&str>) -> PyErr {
+    let help = help.filter(|help| !help.is_empty()).map(keywords);
+    let text = keywords(message);
     let text = help.as_ref().map_or(text.clone(), |help| format!("{text} ({help})"));
     let exception = SteffleError::new_err(text);
     let value = exception.value(py);
     // An exception takes attributes; if one does not, its text is what matters.
-    let _ = value.setattr("code", error.code());
+    let _ = value.setattr("code", code);
     let _ = value.setattr("help", help);
     exception
 }
 
-/// Runs without holding up Python; a mistake of ours is an exception like others, and ends nothing.
-pub(crate) fn safely<T: Send>(
+/// The exception of a mistake of ours.
+pub(crate) fn bug(py: Python<'_>) -> PyErr {
+    let text = "a mistake in steffle, not in your input: please report it with what was called";
+    exception(py, "steffle::bug", text, None)
+}
+
+/// Runs what takes no time worth interrupting; a mistake of ours is an exception like others, and ends
+/// nothing.
+pub(crate) fn safely<T: Send, E: Send>(
     py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Error> + Send,
+    raise: impl FnOnce(Python<'_>, &E) -> PyErr,
+    work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let caught = py.detach(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));
-    if let Ok(done) = caught {
-        return done.map_err(|error| raised(py, &error));
+    match caught {
+        Ok(done) => done.map_err(|error| raise(py, &error)),
+        Err(_) => Err(bug(py)),
     }
-    let exception = SteffleError::new_err(
-        "a mistake in steffle, not in your input: please report it with what was called",
-    );
-    let _ = exception.value(py).setattr("code", "steffle::bug");
-    Err(exception)
+}
+
+/// Flags of the command line, `--noise-multiplier`, as keyword arguments: `noise_multiplier`.
+fn flags(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (at, part) in text.split("--").enumerate() {
+        let end = part.find(|c: char| !(c == '-' || c.is_ascii_lowercase())).unwrap_or(part.len());
+        if at == 0 {
+            shown += part;
+            continue;
+        }
+        let (name, rest) = part.split_at(end);
+        shown += &if name == "lambda" { "lam".to_owned() } else { name.replace('-', "_") };
+        shown += rest;
+    }
+    shown
 }
 
 /// Settings that the library names, `<batch all>`, as the keyword arguments that they are here:

@@ -1,18 +1,19 @@
 //! Training on columns that are in memory.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
-use steffle_data::Missing;
+use steffle_data::{Dialect, Missing};
 use steffle_front::{Cut, Error, Given as Settings, METHODS, Recipe, Table, Value, method};
 
-use crate::columns::{Given, columns};
-use crate::error::{raised, safely};
+use crate::columns::columns;
+use crate::error::raised;
 use crate::model::Model;
-use crate::watch::Watch;
+use crate::watch::watched;
 
 /// The names of all methods.
 #[pyfunction]
@@ -41,6 +42,7 @@ pub(crate) struct Meaning {
     sensitive: Vec<String>,
     classes: Vec<String>,
     unit: Option<String>,
+    record_id: Option<String>,
     stratum: Option<String>,
     missing: String,
 }
@@ -51,7 +53,7 @@ pub(crate) struct Meaning {
 #[expect(clippy::too_many_arguments)] // one call from one place
 pub(crate) fn fit(
     py: Python<'_>,
-    given: Vec<(String, Given<'_>)>,
+    given: Bound<'_, PyAny>,
     meaning: Meaning,
     name: &str,
     settings: BTreeMap<String, Bound<'_, PyAny>>,
@@ -60,26 +62,25 @@ pub(crate) fn fit(
     seed: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Model> {
-    let columns = columns(&given);
+    let columns = columns(&given)?;
     let mut said = Settings::default();
     for (key, value) in &settings {
         said.set(key, setting(key, value)?);
     }
     let silo_of = silo_of.map(|silo_of| silo_of.as_array().to_vec());
-    let watch = Watch::new(progress);
-    let fitted = safely(py, || -> Result<_, Error> {
+    let name = name.to_owned();
+    let (fitted, seconds) = watched(py, progress.as_ref(), move |watch| -> Result<_, Error> {
+        let begin = Instant::now();
         let data = Table::from_columns("the table", columns)?.with(meaning.recipe())?;
         let parted = data.whole(seed);
         let study = match silo_of {
             Some(silo_of) => parted.silos_as(&silo_of)?,
             None => parted.silos(Cut::from(silos))?,
         };
-        method(name, &said)?.plan(&study)?.train(&watch)
-    });
-    match (fitted, watch.into_raised()) {
-        (_, Some(raised)) => Err(raised),
-        (fitted, None) => fitted.map(Model),
-    }
+        let fitted = method(&name, &said)?.plan(&study)?.train(watch)?;
+        Ok((fitted, begin.elapsed().as_secs_f64()))
+    })?;
+    Ok(Model::new(fitted, Some(seconds)))
 }
 
 impl Meaning {
@@ -96,10 +97,13 @@ impl Meaning {
             sensitive: self.sensitive.clone(),
             classes: self.classes.clone(),
             unit: self.unit.clone(),
+            record_id: self.record_id.clone(),
             stratum: self.stratum.clone(),
             missing,
             // Levels are what the table has: nothing is pooled or left out behind its back.
             rare: Some(0),
+            // Text is what it is: only what is empty is missing, not `?` or `NA`.
+            dialect: Dialect { missing_markers: vec![String::new()], ..Dialect::default() },
             ..Recipe::default()
         }
     }

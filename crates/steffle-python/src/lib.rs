@@ -4,10 +4,12 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod columns;
+mod command;
 mod error;
 mod fit;
 mod metrics;
 mod model;
+mod privacy;
 mod watch;
 
 use pyo3::prelude::*;
@@ -18,7 +20,9 @@ mod _steffle {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::columns::dataset;
+    use crate::columns::{dataset, write_table};
+    #[pymodule_export]
+    use crate::command::{answer, command};
     #[pymodule_export]
     use crate::error::SteffleError;
     #[pymodule_export]
@@ -27,6 +31,8 @@ mod _steffle {
     use crate::metrics::report;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::privacy::epsilon_of;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use steffle_model::fairness::Notion;
 use steffle_model::metrics::{Bootstrap, Evidence, Names, Report};
 
+use crate::watch::watched;
+
 /// All metrics of decisions, as JSON: labels, decisions and groups are numbers from 0.
 #[pyfunction]
 #[expect(clippy::too_many_arguments)] // one call from one place
@@ -24,21 +26,32 @@ pub(crate) fn report(
         [labels, decisions, groups].map(|array| array.as_array().to_vec());
     let count = label_names.len();
     let names = Names { labels: label_names, groups: group_names, favourable };
-    py.detach(|| {
+    watched(py, None, move |_| {
         let mut sure = vec![0.0; decisions.len() * count];
         for (row, &decision) in decisions.iter().enumerate() {
             if let Some(own) = sure[row * count..][..count].get_mut(usize::from(decision)) {
                 *own = 1.0;
             }
         }
-        let evidence = Evidence::new(&names, &labels, &groups, &sure)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let notion = Notion::DemographicParity;
-        let report = if resamples == 0 {
-            Report::new(&evidence, notion)
-        } else {
-            Report::with_intervals(&evidence, notion, Bootstrap { seed, resamples })
-        };
-        serde_json::to_string(&report).map_err(|error| PyValueError::new_err(error.to_string()))
-    })
+        Ok(measured(&names, &labels, &groups, &sure, resamples, seed))
+    })?
+    .map_err(PyValueError::new_err)
+}
+
+fn measured(
+    names: &Names,
+    labels: &[u16],
+    groups: &[u16],
+    sure: &[f64],
+    resamples: usize,
+    seed: u64,
+) -> Result<String, String> {
+    let evidence = Evidence::new(names, labels, groups, sure).map_err(|error| error.to_string())?;
+    let notion = Notion::DemographicParity;
+    let report = if resamples == 0 {
+        Report::new(&evidence, notion)
+    } else {
+        Report::with_intervals(&evidence, notion, Bootstrap { seed, resamples })
+    };
+    serde_json::to_string(&report).map_err(|error| error.to_string())
 }

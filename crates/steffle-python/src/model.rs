@@ -2,25 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use steffle_front::Error;
 
-use crate::columns::{Given, columns};
+use crate::columns::columns;
 use crate::error::{raised, safely};
+use crate::watch::watched;
 
 /// A trained model.
 #[pyclass(frozen, module = "steffle._steffle")]
-pub(crate) struct Model(pub(crate) steffle_front::Model);
+pub(crate) struct Model(Arc<steffle_front::Model>, Option<f64>);
+
+impl Model {
+    /// What the library found, in this many seconds.
+    pub(crate) fn new(found: steffle_front::Model, seconds: Option<f64>) -> Self {
+        Self(Arc::new(found), seconds)
+    }
+}
 
 #[pymethods]
 impl Model {
     /// The model of a directory that was saved here or by the command line.
     #[staticmethod]
     fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
-        safely(py, || steffle_front::Model::load(&directory)).map(Self)
+        let model = safely(py, raised, || steffle_front::Model::load(&directory))?;
+        Ok(Self::new(model, None))
     }
 
     /// The model of files by their names.
@@ -29,12 +39,13 @@ impl Model {
         let file = |name: &str| -> Result<Vec<u8>, Error> {
             Ok(files.get(name).cloned().unwrap_or_default())
         };
-        safely(py, || steffle_front::Model::of_files("pickled model", file)).map(Self)
+        let model = safely(py, raised, || steffle_front::Model::of_files("pickled model", file))?;
+        Ok(Self::new(model, None))
     }
 
     /// Writes it into a directory that must not exist.
     fn save(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        safely(py, || self.0.save(&directory))
+        safely(py, raised, || self.0.save(&directory))
     }
 
     /// Its files by their names.
@@ -48,11 +59,12 @@ impl Model {
     fn predict<'py>(
         &self,
         py: Python<'py>,
-        given: Vec<(String, Given<'py>)>,
+        given: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let columns = columns(&given);
+        let columns = columns(&given)?;
         let labels = self.0.schema().labels().len();
-        let (probabilities, _) = safely(py, || self.0.predict_columns(columns))?;
+        let model = Arc::clone(&self.0);
+        let (probabilities, _) = watched(py, None, move |_| model.predict_columns(columns))?;
         probabilities.to_pyarray(py).reshape([probabilities.len() / labels, labels])
     }
 
@@ -60,6 +72,28 @@ impl Model {
     #[getter]
     fn labels(&self) -> Vec<String> {
         self.0.schema().labels().to_vec()
+    }
+
+    /// The model as an ONNX file.
+    fn onnx<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_onnx())
+    }
+
+    /// Names of the feature columns: those of numbers, and those of names.
+    #[getter]
+    fn columns(&self) -> (Vec<String>, Vec<String>) {
+        let schema = self.0.schema();
+        let numbers: Vec<String> = schema.numeric().iter().map(|own| own.name.clone()).collect();
+        let names = schema.categorical().iter().map(|own| own.name.clone());
+        let names = names.filter(|name| !numbers.contains(name)).collect();
+        (numbers, names)
+    }
+
+    /// The label that people want to get.
+    #[getter]
+    fn favourable(&self) -> String {
+        let schema = self.0.schema();
+        schema.labels()[usize::from(schema.favourable())].clone()
     }
 
     /// Theta.
@@ -71,12 +105,7 @@ impl Model {
     /// Names of the encoded features: numbers, then `column=level`.
     #[getter]
     fn features(&self) -> Vec<String> {
-        let schema = self.0.schema();
-        let numeric = schema.numeric().iter().map(|column| column.name.clone());
-        let levels = schema.categorical().iter().flat_map(|column| {
-            column.levels.iter().map(|level| format!("{}={level}", column.name))
-        });
-        numeric.chain(levels).collect()
+        self.0.schema().feature_names()
     }
 
     /// Whether the model has one layer.
@@ -93,6 +122,12 @@ impl Model {
     #[getter]
     fn facts(&self) -> String {
         self.0.facts().to_string()
+    }
+
+    /// Seconds that the library took from columns to the model, where it was trained here.
+    #[getter]
+    fn seconds(&self) -> Option<f64> {
+        self.1
     }
 
     /// Requests of the server to the nodes and their replies, where that is known.

@@ -1,75 +1,94 @@
-//! Training under Python's eyes: signals are handled, and progress is told.
+//! Work under Python's eyes: on a thread of its own, while the calling one handles signals and tells
+//! progress. Other threads of Python run meanwhile.
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use pyo3::prelude::*;
-use steffle_front::{Observer, Stage};
+use steffle_front::{Error, Observer, Stage};
 
-/// How often Python is asked: it has to be waited for.
-const EVERY: Duration = Duration::from_millis(50);
+use crate::error::{bug, raised};
 
-/// Asks Python for signals and tells a function how far training is.
+/// How often Python is asked for signals: Ctrl-C is noticed this soon, whatever the work does.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// How far work is, and whether anybody still wants it.
+#[derive(Default)]
 pub(crate) struct Watch {
-    progress: Option<Py<PyAny>>,
-    state: Mutex<State>,
+    stage: AtomicU32,
+    done: AtomicU32,
+    /// Steps of the stage and one more; 0 where their number is not known.
+    steps: AtomicU32,
+    unwanted: AtomicBool,
 }
 
-struct State {
-    stage: &'static str,
-    done: u32,
-    steps: Option<u32>,
-    last: Instant,
-    raised: Option<PyErr>,
-}
-
-impl Watch {
-    pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
-        let state = State { stage: "", done: 0, steps: None, last: Instant::now(), raised: None };
-        Self { progress, state: Mutex::new(state) }
-    }
-
-    /// What Python raised meanwhile.
-    pub(crate) fn into_raised(self) -> Option<PyErr> {
-        self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).raised
-    }
-
-    fn ask(&self, state: &State) -> PyResult<()> {
-        Python::attach(|py| {
-            py.check_signals()?;
-            if let Some(progress) = &self.progress {
-                progress.call1(py, (state.stage, state.done, state.steps))?;
-            }
-            Ok(())
-        })
-    }
-}
+const STAGES: [&str; 4] = ["preparing", "unconstrained", "federated", "fair"];
 
 impl Observer for Watch {
     fn begin(&self, stage: Stage, steps: Option<u32>) {
-        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        state.stage = match stage {
-            Stage::Unconstrained => "unconstrained",
-            Stage::Federated => "federated",
-            _ => "fair",
+        let stage = match stage {
+            Stage::Unconstrained => 1,
+            Stage::Federated => 2,
+            _ => 3,
         };
-        (state.done, state.steps) = (0, steps);
+        self.done.store(0, Ordering::Relaxed);
+        self.steps.store(steps.map_or(0, |steps| steps.saturating_add(1)), Ordering::Relaxed);
+        self.stage.store(stage, Ordering::Relaxed);
     }
 
     fn step(&self) -> ControlFlow<()> {
-        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        state.done += 1;
-        if state.last.elapsed() < EVERY {
-            return ControlFlow::Continue(());
+        self.done.fetch_add(1, Ordering::Relaxed);
+        if self.unwanted.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
         }
-        state.last = Instant::now();
-        match self.ask(&state) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(raised) => {
-                state.raised = Some(raised);
-                ControlFlow::Break(())
-            }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Watch {
+    fn tell(&self, py: Python<'_>, progress: &Py<PyAny>) -> PyResult<()> {
+        let stage = STAGES[self.stage.load(Ordering::Relaxed) as usize];
+        let steps = self.steps.load(Ordering::Relaxed).checked_sub(1);
+        progress.call1(py, (stage, self.done.load(Ordering::Relaxed), steps)).map(drop)
+    }
+}
+
+/// Does the work. Ctrl-C, or an exception of `progress`, ends the call at once; the work, which nobody
+/// waits for any more, ends at its next step. A mistake of ours is an exception like others, and ends
+/// nothing.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let watch = Arc::new(Watch::default());
+    let (sender, receiver) = mpsc::channel();
+    // Only this thread locks it; a receiver alone may not be lent to a closure that others could run.
+    let receiver = Mutex::new(receiver);
+    let seen = Arc::clone(&watch);
+    std::thread::Builder::new().name("steffle".to_owned()).spawn(move || {
+        let done = std::panic::catch_unwind(AssertUnwindSafe(|| work(&seen)));
+        // Nobody listens any more after Ctrl-C.
+        let _ = sender.send(done);
+    })?;
+    loop {
+        let waited = py
+            .detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(EVERY));
+        let asked = py.check_signals().and_then(|()| match progress {
+            Some(progress) => watch.tell(py, progress),
+            None => Ok(()),
+        });
+        if let Err(raised) = asked {
+            watch.unwanted.store(true, Ordering::Relaxed);
+            return Err(raised);
+        }
+        match waited {
+            Ok(Ok(done)) => return done.map_err(|error| raised(py, &error)),
+            Ok(Err(_)) | Err(mpsc::RecvTimeoutError::Disconnected) => return Err(bug(py)),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
     }
 }

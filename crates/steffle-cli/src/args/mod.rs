@@ -5,6 +5,7 @@ mod choose;
 mod data;
 mod ledger;
 mod node;
+mod predict;
 mod privacy;
 mod reproduce;
 mod silo;
@@ -24,6 +25,7 @@ pub(crate) use data::{
 };
 pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs};
 pub(crate) use node::{NodeArgs, ServerArgs};
+pub(crate) use predict::{ExportArgs, OnError, PredictArgs};
 pub(crate) use privacy::{
     AccountArgs, AddArgs, Adjacency, CalibrateArgs, CompareArgs, Contributions, ExplainArgs,
     Mechanism, PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
@@ -72,6 +74,7 @@ pub(crate) enum Command {
     Sweep(Box<SweepCommand>),
     Reproduce(ReproduceCommand),
     Predict(PredictArgs),
+    Export(ExportArgs),
     Evaluate(EvaluateArgs),
     Choose(ChooseArgs),
     /// List, describe and partition data
@@ -97,29 +100,6 @@ pub(crate) enum Command {
         /// The shell to complete for
         shell: clap_complete::Shell,
     },
-}
-
-/// Predict labels for records, without the sensitive column
-///
-/// Reads the records in chunks, so their number does not matter, and writes CSV: one line per
-/// record with its id (the `record_id` column, or else the row number counted from 0), the
-/// label and a probability per label. A category that training never saw switches on no
-/// feature; such cells are counted and reported.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  steffle predict runs/adult-1 applicants.csv
-  steffle predict runs/adult-1 applicants.parquet --output labels.csv --json")]
-pub(crate) struct PredictArgs {
-    /// A run directory written by `train`
-    pub(crate) run: PathBuf,
-    /// Records to predict (.csv, .tsv, .parquet)
-    pub(crate) file: PathBuf,
-    /// Where to write; a name in .parquet gets Parquet, any other CSV; the file appears when it is
-    /// complete [default: CSV on standard output]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) text: TextArgs,
 }
 
 /// Measure a model on labelled records, overall and per group, with intervals
@@ -201,6 +181,7 @@ Examples:
   steffle sweep --method fermi --lambda 0.5,1,2,4 --seeds 5
   steffle reproduce all --quick
   steffle predict runs/adult-1 applicants.csv
+  steffle export runs/adult-1 --format onnx
   steffle data describe credit-card
   steffle privacy explain --epsilon 1 --delta 1e-6
   steffle audit --method one-shot --html audit.html

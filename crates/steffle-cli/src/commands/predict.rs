@@ -1,63 +1,142 @@
-//! `steffle predict RUN FILE`: labels and probabilities, in chunks, without the sensitive column.
+//! `steffle predict RUN FILE...`: labels and probabilities, in chunks, without the sensitive column.
 
 mod columns;
+mod source;
+mod told;
 
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::json;
-use steffle_data::{Dialect, Unmatched};
-use steffle_front::{Error, Model, Predicted};
+use steffle_data::Dialect;
+use steffle_front::{Asked, Error, Model, Predicted};
 
 use self::columns::Predictions;
-use crate::args::PredictArgs;
+use self::source::Source;
+use self::told::Told;
+use crate::args::{OnError, PredictArgs};
 use crate::config::{Check, Origins, dialect};
 use crate::failure::Failure;
 use crate::staged::Staged;
 use crate::ui::{Output, Progress};
 
+/// What is to be predicted, and how.
+struct Work {
+    model: Model,
+    sources: Vec<Source>,
+    asked: Asked,
+}
+
+impl Work {
+    fn new(args: &PredictArgs) -> Result<Self, Failure> {
+        let said = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
+        let asked = Asked {
+            dialect: said,
+            id: args.id.clone(),
+            threshold: args.threshold,
+            skip: args.on_error == OnError::Skip,
+        };
+        if args.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+            let message = "standard input can be read once";
+            return Err(Failure::usage("usage::arguments", message).help("name - once"));
+        }
+        let model = Model::load(&args.run)?;
+        let sources = args.files.iter().map(|file| Source::of(file)).collect::<Result<_, _>>()?;
+        Ok(Self { model, sources, asked })
+    }
+
+    /// The names of the columns that are written.
+    fn header(&self) -> Vec<String> {
+        let file = (self.sources.len() > 1).then(|| "file".to_owned());
+        let id = self.asked.id.clone().unwrap_or_else(|| "record_id".to_owned());
+        let labels = self.model.schema().labels().iter();
+        let probabilities = labels.map(|label| format!("probability_{label}"));
+        file.into_iter().chain([id, "label".to_owned()]).chain(probabilities).collect()
+    }
+
+    /// The name of a file, where that is written.
+    fn file<'s>(&self, source: &'s Source) -> Option<&'s str> {
+        (self.sources.len() > 1).then_some(&source.name)
+    }
+
+    /// Hands out every record's prediction; returns what there is to tell.
+    fn each(
+        &self,
+        mut take: impl FnMut(&Source, &Predicted<'_>) -> Result<(), Interrupted>,
+    ) -> Result<Told, Interrupted> {
+        let mut told = Told::default();
+        for source in &self.sources {
+            let named = |error: Error| {
+                let mut failure = Failure::from(error);
+                failure.message = source.named(&failure.message);
+                Interrupted::Read(failure)
+            };
+            let mut rows = self.model.predict(&source.path, &self.asked).map_err(named)?;
+            while let Some(chunk) = rows.next_chunk().map_err(named)? {
+                chunk.iter().try_for_each(|row| take(source, row))?;
+                told.add(source, chunk.len(), rows.take_skipped());
+            }
+            told.unmatched.add(rows.unmatched());
+        }
+        Ok(told)
+    }
+
+    /// Writes one line per record.
+    fn write(&self, to: impl Write) -> Result<Told, Interrupted> {
+        let mut writer = csv::Writer::from_writer(to);
+        writer.write_record(self.header())?;
+        let told = self.each(|source, row| {
+            if let Some(file) = self.file(source) {
+                writer.write_field(file)?;
+            }
+            writer.write_field(&row.id)?;
+            writer.write_field(row.label)?;
+            for probability in &row.probabilities {
+                writer.write_field(probability.to_string())?;
+            }
+            writer.write_record(None::<&[u8]>)?;
+            Ok(())
+        })?;
+        writer.flush()?;
+        Ok(told)
+    }
+}
+
 pub(crate) fn predict(args: &PredictArgs, output: Output) -> Result<(), Failure> {
     let Some(target) = &args.output else {
         return to_standard_output(args, output);
     };
-    let model = Model::load(&args.run)?;
-    if same_file(target, &args.file) {
+    let work = Work::new(args)?;
+    if work.sources.iter().any(|source| source.is(target)) {
         let message = format!("{}: is the file to read from", target.display());
         return Err(Failure::usage("usage::output", message).help("choose another --output"));
     }
     let progress = Progress::start("Predicting");
-    let (records, unmatched) = if Predictions::wanted(target) {
-        let mut columns = Predictions::new(model.schema().labels());
-        let read = each_prediction(&model, args, |row| {
-            columns.push(row);
+    let told = if Predictions::wanted(target) {
+        let mut columns = Predictions::new(work.header(), work.sources.len() > 1);
+        let told = work.each(|source, row| {
+            columns.push(work.file(source), row);
             Ok(())
         });
-        let read = read.map_err(|failure| failure.at(target))?;
+        let told = told.map_err(|failure| failure.at(target))?;
         columns.write(target)?;
-        read
+        told
     } else {
         let (staged, file) = Staged::file(target)?;
-        let written = write_predictions(&model, args, BufWriter::new(file));
-        let written = written.map_err(|failure| failure.at(target))?;
+        let told = work.write(BufWriter::new(file)).map_err(|failure| failure.at(target))?;
         staged.commit()?;
-        written
+        told
     };
     drop(progress);
-    let value = json!({
+    let mut value = json!({
         "run": args.run,
-        "file": args.file,
+        "file": if let [only] = &args.files[..] { json!(only) } else { json!(null) },
+        "files": args.files,
         "output": target,
-        "records": records,
-        "unseen": unmatched.unseen,
-        "missing": unmatched.missing,
     });
-    let text = format!("{records} records -> {}\n{}", target.display(), warnings(&unmatched));
+    told.describe(&mut value);
+    let text = format!("{} records -> {}\n{}", told.records, target.display(), told.text());
     output.result(&value, &text)
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
 }
 
 fn to_standard_output(args: &PredictArgs, output: Output) -> Result<(), Failure> {
@@ -66,13 +145,12 @@ fn to_standard_output(args: &PredictArgs, output: Output) -> Result<(), Failure>
                        another place";
         return Err(Failure::usage("usage::output", message).help("add --output FILE"));
     }
-    let model = Model::load(&args.run)?;
+    let work = Work::new(args)?;
     let stdout = BufWriter::new(io::stdout());
-    let (_, unmatched) =
-        write_predictions(&model, args, stdout).map_err(Interrupted::on_standard_output)?;
-    let warnings = warnings(&unmatched);
-    if !warnings.is_empty() {
-        output.note(warnings.trim_end());
+    let told = work.write(stdout).map_err(Interrupted::on_standard_output)?;
+    let text = told.text();
+    if !text.is_empty() {
+        output.note(text.trim_end());
     }
     Ok(())
 }
@@ -99,12 +177,6 @@ impl Interrupted {
     }
 }
 
-impl From<Error> for Interrupted {
-    fn from(error: Error) -> Self {
-        Self::Read(error.into())
-    }
-}
-
 impl From<csv::Error> for Interrupted {
     fn from(error: csv::Error) -> Self {
         Self::Write(match error.into_kind() {
@@ -118,61 +190,4 @@ impl From<io::Error> for Interrupted {
     fn from(error: io::Error) -> Self {
         Self::Write(error)
     }
-}
-
-/// Writes one line per record; returns how many there were and what did not fit the schema.
-fn write_predictions(
-    model: &Model,
-    args: &PredictArgs,
-    to: impl Write,
-) -> Result<(u64, Unmatched), Interrupted> {
-    let mut writer = csv::Writer::from_writer(to);
-    let header = model.schema().labels().iter().map(|label| format!("probability_{label}"));
-    writer.write_record(["record_id".to_owned(), "label".to_owned()].into_iter().chain(header))?;
-    let read = each_prediction(model, args, |row| {
-        writer.write_field(&row.id)?;
-        writer.write_field(row.label)?;
-        for probability in &row.probabilities {
-            writer.write_field(probability.to_string())?;
-        }
-        writer.write_record(None::<&[u8]>)?;
-        Ok(())
-    })?;
-    writer.flush()?;
-    Ok(read)
-}
-
-/// Hands out every record's prediction; returns how many there were and what did not fit the schema.
-fn each_prediction(
-    model: &Model,
-    args: &PredictArgs,
-    mut take: impl FnMut(&Predicted<'_>) -> Result<(), Interrupted>,
-) -> Result<(u64, Unmatched), Interrupted> {
-    let said = dialect(Dialect::default(), &args.text, Check(&Origins::default()));
-    let mut rows = model.predict(&args.file, &said.map_err(Interrupted::Read)?)?;
-    let mut records = 0;
-    while let Some(chunk) = rows.next_chunk()? {
-        chunk.iter().try_for_each(&mut take)?;
-        records += chunk.len() as u64;
-    }
-    Ok((records, rows.unmatched().clone()))
-}
-
-fn warnings(unmatched: &Unmatched) -> String {
-    let list = |cells: &std::collections::BTreeMap<String, u64>| {
-        let columns: Vec<String> = cells.iter().map(|(name, n)| format!("{name}: {n}")).collect();
-        columns.join(", ")
-    };
-    let mut text = String::new();
-    if unmatched.unseen_total() > 0 {
-        let (cells, columns) = (unmatched.unseen_total(), list(&unmatched.unseen));
-        text += &format!("{cells} cells hold a category that training never saw ({columns}); ");
-        text += "each switched on no feature\n";
-    }
-    if unmatched.missing_total() > 0 {
-        let (cells, columns) = (unmatched.missing_total(), list(&unmatched.missing));
-        text += &format!("{cells} cells are missing ({columns}); ");
-        text += "a number counted as the training mean, a category as none\n";
-    }
-    text
 }

@@ -3,24 +3,34 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use clap::ColorChoice;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{flags, printable};
 use crate::failure::{Failure, Status};
 
 /// How the user wants to be answered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Output {
+pub(crate) struct Output<'a> {
     json: bool,
     color: ColorChoice,
     /// Standard output is for messages to sites: results go to standard error too.
     aside: bool,
+    /// Where the result goes instead of standard output.
+    kept: Option<&'a Mutex<Option<Value>>>,
 }
 
-impl Output {
+impl<'a> Output<'a> {
+    /// An answer to a program, in its hands.
+    pub(crate) fn keeping(kept: &'a Mutex<Option<Value>>) -> Self {
+        Self { json: true, color: ColorChoice::Never, aside: false, kept: Some(kept) }
+    }
+}
+
+impl Output<'_> {
     /// Looks for `--json` and `--color` in what was typed, before anything else is understood:
     /// also a wrong command line is answered the way the user asked for.
     pub(crate) fn peek(typed: &[OsString]) -> Self {
@@ -35,7 +45,7 @@ impl Output {
         };
         let command = words.iter().skip(1).find(|word| !word.starts_with('-'));
         let aside = command.is_some_and(|command| command == "server");
-        Self { json: words.iter().any(|word| word == "--json"), color, aside }
+        Self { json: words.iter().any(|word| word == "--json"), color, aside, kept: None }
     }
 
     pub(crate) fn json(self) -> bool {
@@ -48,6 +58,11 @@ impl Output {
 
     /// Prints the result: `value` as one JSON object, or `text`.
     pub(crate) fn result(self, value: &impl Serialize, text: &str) -> Result<(), Failure> {
+        if let Some(kept) = self.kept {
+            let value = serde_json::to_value(value).map_err(|e| Failure::bug(e.to_string()))?;
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            return Ok(());
+        }
         let mut stdout = self.results();
         let written = if self.json {
             serde_json::to_writer(&mut stdout, value)

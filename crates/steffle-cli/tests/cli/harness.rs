@@ -53,6 +53,12 @@ impl Place {
         Ran::new(&self.command(arguments).output().unwrap())
     }
 
+    /// The same with something on standard input.
+    pub(crate) fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ran {
+        let input = fs::File::open(self.write("input", input)).unwrap();
+        Ran::new(&self.command(arguments).stdin(input).output().unwrap())
+    }
+
     /// Runs a command that must succeed, with `--json`.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let ran = self.run(&[arguments, &["--json"]].concat());

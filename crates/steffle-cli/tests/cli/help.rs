@@ -1,10 +1,11 @@
 use crate::harness::Place;
 
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 25] = [
     &[],
     &["train"],
     &["sweep"],
     &["predict"],
+    &["export"],
     &["evaluate"],
     &["data"],
     &["data", "describe"],

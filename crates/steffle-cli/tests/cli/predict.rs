@@ -135,3 +135,104 @@ fn evaluation_says_what_it_cannot_say() {
     assert_eq!(ran.status, 3);
     assert!(ran.stderr.contains("error[steffle::data::labels]"), "{}", ran.stderr);
 }
+
+#[test]
+fn rows_that_cannot_be_read_are_skipped_counted_and_listed() {
+    let place = trained("predict-skip");
+    let new = "score,town,region\n50,north,hill\nmuch,north,hill\n50,north\n1e300,south,plain\n\
+               20,south,plain\n";
+    place.write("new.csv", new);
+    let stops = place.run(&["predict", "run", "new.csv"]);
+    assert_eq!(stops.status, 3);
+    let told =
+        place.json(&["predict", "run", "new.csv", "--on-error", "skip", "--output", "labels.csv"]);
+    assert_eq!((&told["records"], &told["skipped"]), (&json!(2), &json!(3)));
+    let rows: Vec<&serde_json::Value> =
+        told["skipped_rows"].as_array().unwrap().iter().map(|row| &row["row"]).collect();
+    assert_eq!(rows, [2, 3, 4]);
+    let reasons = told["skipped_rows"].to_string();
+    for word in ["`much` is not a number", "2 cells", "not a finite number"] {
+        assert!(reasons.contains(word), "{reasons}");
+    }
+    // Rows keep their numbers, and what is predicted for the others.
+    place.write("good.csv", "score,town,region\n50,north,hill\n20,south,plain\n");
+    let good = place.run(&["predict", "run", "good.csv"]).stdout;
+    let chances = |text: &str| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split_once(',').unwrap().1.to_owned()).collect()
+    };
+    let skipped = place.read("labels.csv");
+    assert_eq!(chances(&skipped), chances(&good));
+    assert!(skipped.lines().nth(2).unwrap().starts_with("4,"), "{skipped}");
+    // The others are told in the notation that they are written in.
+    place.write("comma.csv", "score;town;region\n50,5;north;hill\nmuch;north;hill\n");
+    let flags = ["predict", "run", "comma.csv", "--on-error", "skip", "--decimal", "comma"];
+    let ran = place.run(&flags);
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 rows were skipped"), "{}", ran.stderr);
+}
+
+#[test]
+fn many_files_ids_thresholds_and_standard_input() {
+    let place = trained("predict-many");
+    place.write("one.csv", columns(&pairs(400..420), |name| name != "label"));
+    place.write("two.csv", columns(&pairs(420..430), |name| name != "label"));
+    let both = place.run(&["predict", "run", "one.csv", "two.csv", "--id", "town"]);
+    let mut lines = both.stdout.lines();
+    assert_eq!(lines.next(), Some("file,town,label,probability_high,probability_low"));
+    let files: Vec<&str> = lines.map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(files, [vec!["one.csv"; 20], vec!["two.csv"; 10]].concat());
+    let towns = ["north", "south", "east"];
+    assert!(
+        both.stdout.lines().skip(1).all(|line| towns.contains(&line.split(',').nth(1).unwrap()))
+    );
+    // The same in Parquet, which the program reads back.
+    let flags = ["predict", "run", "one.csv", "two.csv", "--output", "labels.parquet"];
+    assert_eq!(place.json(&flags)["records"], 30);
+    let described = place.json(&[
+        "data",
+        "describe",
+        "labels.parquet",
+        "--label",
+        "label",
+        "--sensitive",
+        "file",
+    ]);
+    assert_eq!(described["rows"], 30, "{described}");
+
+    let all = place.run(&["predict", "run", "one.csv", "--threshold", "0"]).stdout;
+    assert!(all.lines().skip(1).all(|line| line.contains(",high,")), "{all}");
+    let none = place.run(&["predict", "run", "one.csv", "--threshold", "1"]).stdout;
+    assert!(none.lines().skip(1).all(|line| line.contains(",low,")), "{none}");
+    let half = place.run(&["predict", "run", "one.csv", "--threshold", "0.5"]).stdout;
+    let usual = place.run(&["predict", "run", "one.csv"]).stdout;
+    assert_eq!(half, usual);
+    let wrong = place.run(&["predict", "run", "one.csv", "--threshold", "1.5"]);
+    assert!(wrong.stderr.contains("error[steffle::config::threshold]"), "{}", wrong.stderr);
+    let absent = place.run(&["predict", "run", "one.csv", "--id", "nobody"]);
+    assert!(absent.stderr.contains("error[steffle::data::unknown_column]"), "{}", absent.stderr);
+
+    let piped = place.run_with(&["predict", "run", "-"], place.read("one.csv").as_bytes());
+    assert_eq!((piped.status, &piped.stdout), (0, &usual), "{}", piped.stderr);
+    let bad = place.run_with(&["predict", "run", "-"], b"score\n1\n");
+    assert_eq!(bad.status, 3);
+    assert!(bad.stderr.contains("standard input: "), "{}", bad.stderr);
+    let twice = place.run(&["predict", "run", "-", "-"]);
+    assert!(twice.stderr.contains("error[steffle::usage::arguments]"), "{}", twice.stderr);
+}
+
+#[test]
+fn models_are_exported_whole_and_alike() {
+    let place = trained("export");
+    let told = place.json(&["export", "run", "--format", "onnx"]);
+    assert_eq!(told["output"], "run/model.onnx");
+    assert_eq!(told["numbers"], json!(["score"]));
+    assert_eq!(told["names"], json!(["town", "region"]));
+    place.json(&["export", "run", "--format", "onnx", "--output", "again.onnx"]);
+    let bytes = |name: &str| std::fs::read(place.path(name)).unwrap();
+    assert_eq!(bytes("run/model.onnx"), bytes("again.onnx"));
+    assert_eq!(bytes("again.onnx").len() as u64, told["bytes"].as_u64().unwrap());
+    // What is known about privacy goes with it.
+    let text = String::from_utf8_lossy(&bytes("again.onnx")).into_owned();
+    assert!(text.contains("privacy_holds") && text.contains("LabelEncoder"));
+    assert_eq!(place.run(&["export", "run", "--format", "tables"]).status, 2);
+}

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use steffle_model::record::{Records, Rows};
 
-use super::{MISSING_NAME, Schema};
-use crate::dataset::{Dataset, OTHER_NAME};
+use super::{Coding, MISSING_NAME, Numeric, Schema};
+use crate::dataset::Dataset;
 use crate::recipe::Missing;
-use crate::table::{Categories, Column, Table};
+use crate::table::{Categories, Column, Spoiled, Table};
 use crate::{CellError, Error};
 
 /// Cells that the schema has no feature for, by column.
@@ -90,12 +90,36 @@ pub fn encode_features(table: &Table, schema: &Schema) -> Result<(Rows, Unmatche
     encode_rows(table, &rows, schema, Merges::ToDo)
 }
 
+/// The same for the rows that can be encoded: returns which these are, and adds the others to those
+/// that could not be read.
+pub fn encode_features_sparing(
+    table: &Table,
+    schema: &Schema,
+) -> Result<(Vec<u32>, Rows, Unmatched, Spoiled), Error> {
+    let mut spoiled = table.spoiled().clone();
+    for column in schema.numeric() {
+        let Some(Column::Numbers(values)) = table.column(&column.name) else { continue };
+        for (row, &value) in values.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            if !scaled(value, column).is_finite() {
+                spoiled.note(row, &not_finite(table, row as u32, column, value));
+            }
+        }
+    }
+    let kept: Vec<u32> =
+        (0..table.rows() as u32).filter(|&row| !spoiled.contains(row as usize)).collect();
+    let (rows, unmatched) = encode_rows(table, &kept, schema, Merges::ToDo)?;
+    Ok((kept, rows, unmatched, spoiled))
+}
+
 /// Whether the table already has the recipe's names for values.
 #[derive(Clone, Copy, PartialEq)]
 enum Merges {
     Done,
     ToDo,
 }
+
+/// Rows that are encoded at a time: beside the table and the encoded rows there is only a piece more.
+const PIECE: usize = 1 << 15;
 
 fn encode_rows(
     table: &Table,
@@ -105,51 +129,68 @@ fn encode_rows(
 ) -> Result<(Rows, Unmatched), Error> {
     let layout = schema.layout();
     let mut unmatched = Unmatched::default();
-    let numbers = encode_numbers(table, rows, schema, &mut unmatched)?;
-    let mut codes = vec![0u32; rows.len() * layout.categorical];
-    let mut first = layout.numeric as u32;
-    for (at, column) in schema.categorical().iter().enumerate() {
-        let place = table.require(&column.name, "a categorical feature")?;
-        if let (Column::Numbers(numbers), true) =
-            (&table.columns()[place], schema.indicates(column))
-        {
+    let codings = schema.codings_as(merges == Merges::ToDo);
+    let names = codings.iter().map(|own| Names::new(table, own)).collect::<Result<Vec<_>, _>>()?;
+    let mut encoded = Rows::with_room(layout, rows.len())?;
+    for piece in rows.chunks(PIECE) {
+        let numbers = encode_numbers(table, piece, schema, &mut unmatched)?;
+        let mut codes = vec![0u32; piece.len() * layout.categorical];
+        for (at, names) in names.iter().enumerate() {
             let slots = codes.iter_mut().skip(at).step_by(layout.categorical);
-            for (slot, &row) in slots.zip(rows) {
-                let missing = numbers[row as usize].is_nan();
-                *slot = if missing { first } else { layout.absent() };
-            }
-            first += 1;
-            continue;
+            names.encode(piece, slots, layout.absent(), &mut unmatched);
         }
+        encoded.push_all(piece.len(), numbers, codes)?;
+    }
+    Ok((encoded, unmatched))
+}
+
+/// A column of names, or of numbers whose absence is a feature, ready to be encoded.
+enum Names<'t> {
+    Indicated(&'t Coding, &'t [f64]),
+    Coded(&'t Coding, Cow<'t, Categories>, Vec<u32>),
+}
+
+impl<'t> Names<'t> {
+    fn new(table: &'t Table, coding: &'t Coding) -> Result<Self, Error> {
+        let place = table.require(&coding.column, "a categorical feature")?;
         let text = match &table.columns()[place] {
+            Column::Numbers(numbers) if coding.indicates => {
+                return Ok(Self::Indicated(coding, numbers));
+            }
             Column::Text(text) => Cow::Borrowed(text),
             numbers @ Column::Numbers(_) => Cow::Owned(Categories::from_column(numbers)),
         };
-        let known: BTreeMap<&str, u32> =
-            column.levels.iter().map(String::as_str).zip(first..).collect();
-        let renamed = schema.recipe().merges.get(&column.name).filter(|_| merges == Merges::ToDo);
-        // Where rare levels are pooled, one that training never saw is as rare as they are.
-        let unknown = known.get(OTHER_NAME).copied().unwrap_or(layout.absent());
-        let code = |level: &str| known.get(level).copied().unwrap_or(unknown);
-        let by_level: Vec<u32> = text
-            .levels
-            .iter()
-            .map(|level| code(renamed.and_then(|names| names.get(level)).unwrap_or(level)))
-            .collect();
-        let for_missing = known.get(MISSING_NAME).copied().unwrap_or(layout.absent());
-        let (mut unseen, mut missing) = (0, 0);
-        let slots = codes.iter_mut().skip(at).step_by(layout.categorical);
-        for (slot, &row) in slots.zip(rows) {
-            let level = by_level.get(text.codes[row as usize] as usize);
-            *slot = *level.unwrap_or(&for_missing);
-            let absent = u64::from(*slot == layout.absent());
-            *(if level.is_some() { &mut unseen } else { &mut missing }) += absent;
-        }
-        note(&mut unmatched.unseen, &column.name, unseen);
-        note(&mut unmatched.missing, &column.name, missing);
-        first += column.levels.len() as u32;
+        let by_level = text.levels.iter().map(|level| coding.of(level)).collect();
+        Ok(Self::Coded(coding, text, by_level))
     }
-    Ok((Rows::new(layout, rows.len(), numbers, codes)?, unmatched))
+
+    fn encode<'s>(
+        &self,
+        rows: &[u32],
+        slots: impl Iterator<Item = &'s mut u32>,
+        absent: u32,
+        unmatched: &mut Unmatched,
+    ) {
+        match self {
+            Self::Indicated(coding, numbers) => {
+                for (slot, &row) in slots.zip(rows) {
+                    let missing = numbers[row as usize].is_nan();
+                    *slot = if missing { coding.missing } else { absent };
+                }
+            }
+            Self::Coded(coding, text, by_level) => {
+                let (mut unseen, mut missing) = (0, 0);
+                for (slot, &row) in slots.zip(rows) {
+                    let level = by_level.get(text.codes[row as usize] as usize);
+                    *slot = *level.unwrap_or(&coding.missing);
+                    let counted = if level.is_some() { &mut unseen } else { &mut missing };
+                    *counted += u64::from(*slot == absent);
+                }
+                note(&mut unmatched.unseen, &coding.column, unseen);
+                note(&mut unmatched.missing, &coding.column, missing);
+            }
+        }
+    }
 }
 
 fn encode_numbers(
@@ -173,14 +214,9 @@ fn encode_numbers(
                 missing += 1;
                 continue;
             }
-            *slot = ((value - column.centre) / column.scale) as f32;
+            *slot = scaled(value, column);
             if !slot.is_finite() {
-                return Err(Error::from(CellError::NotFinite {
-                    origin: table.origin().to_owned(),
-                    row: table.first_row() + u64::from(row) + 1,
-                    column: column.name.clone(),
-                    value: format!("{value:e} (after scaling)"),
-                }));
+                return Err(not_finite(table, row, column, value));
             }
         }
         // One that has a feature to say so is not unmatched.
@@ -191,9 +227,23 @@ fn encode_numbers(
     Ok(numbers)
 }
 
+/// What the model sees of a number, before it is rounded to the grid.
+fn scaled(value: f64, column: &Numeric) -> f32 {
+    ((value - column.centre) / column.scale) as f32
+}
+
+fn not_finite(table: &Table, row: u32, column: &Numeric, value: f64) -> Error {
+    Error::from(CellError::NotFinite {
+        origin: table.origin().to_owned(),
+        row: table.first_row() + u64::from(row) + 1,
+        column: column.name.clone(),
+        value: format!("{value:e} (after scaling)"),
+    })
+}
+
 fn note(counts: &mut BTreeMap<String, u64>, column: &str, count: u64) {
     if count > 0 {
-        counts.insert(column.to_owned(), count);
+        *counts.entry(column.to_owned()).or_default() += count;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is agreed before a run: columns, levels, scaling, class names and labels.
 
+mod coding;
 mod encode;
 mod favour;
 mod groups;
@@ -14,7 +15,8 @@ use crate::dataset::lookalikes;
 use crate::recipe::Recipe;
 use crate::table::{Columns, Dialect, Kind, level_order};
 
-pub use encode::{Encoded, Unmatched, encode, encode_features};
+pub use coding::Coding;
+pub use encode::{Encoded, Unmatched, encode, encode_features, encode_features_sparing};
 pub(crate) use favour::{favourable, guessed};
 pub(crate) use groups::{AttributesFile, classes_of_rows, load_attributes};
 pub use groups::{Groups, attributes, evaluation_groups};

@@ -19,6 +19,8 @@ pub(super) struct Builder {
     cells: Cells,
     notation: Notation,
     markers: Markers,
+    /// Rows whose cell does not fit, where these are spared: they count as missing meanwhile.
+    spoiled: Option<Vec<(usize, Misfit, String)>>,
 }
 
 enum Cells {
@@ -41,7 +43,29 @@ impl Builder {
             Kind::Number => Cells::Numbers(Vec::new()),
             Kind::Text => Cells::Text(TextBuilder::default()),
         };
-        Self { cells, notation, markers: markers.clone() }
+        Self { cells, notation, markers: markers.clone(), spoiled: None }
+    }
+
+    /// The same; with `sparing` a cell that does not fit spoils its row and is no error.
+    pub(super) fn sparing(self, sparing: bool) -> Self {
+        Self { spoiled: sparing.then(Vec::new), ..self }
+    }
+
+    /// Spoils the row of a cell that does not fit, where rows are spared.
+    fn spare(&mut self, misfit: Misfit, cell: impl FnOnce() -> String) -> Result<(), Misfit> {
+        let row = match &self.cells {
+            Cells::Numbers(numbers) => numbers.len(),
+            Cells::Text(column) => column.text.codes.len(),
+        };
+        let Some(spoiled) = &mut self.spoiled else { return Err(misfit) };
+        spoiled.push((row, misfit, cell()));
+        self.push_missing();
+        Ok(())
+    }
+
+    /// Rows of cells that did not fit: their place, why, and the cell.
+    pub(super) fn take_spoiled(&mut self) -> Vec<(usize, Misfit, String)> {
+        self.spoiled.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub(super) fn push_missing(&mut self) {
@@ -56,7 +80,9 @@ impl Builder {
             // Among names a number is a name; a refusal would quote it, and it may be sensitive.
             Cells::Text(_) if number.is_nan() => self.push_missing(),
             Cells::Text(column) => column.push_number(number),
-            Cells::Numbers(_) if !number.is_finite() => return Err(Misfit::NotFinite),
+            Cells::Numbers(_) if !number.is_finite() => {
+                return self.spare(Misfit::NotFinite, || number.to_string());
+            }
             Cells::Numbers(numbers) => numbers.push(number),
         }
         Ok(())
@@ -69,7 +95,9 @@ impl Builder {
         }
         match &mut self.cells {
             Cells::Numbers(_) => {
-                let number = self.notation.parse(cell).ok_or(Misfit::NotANumber)?;
+                let Some(number) = self.notation.parse(cell) else {
+                    return self.spare(Misfit::NotANumber, || cell.to_owned());
+                };
                 self.push_number(number)
             }
             Cells::Text(column) => {

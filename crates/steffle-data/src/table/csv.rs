@@ -11,7 +11,7 @@ use super::notation::{Evidence, Notation, Verdict};
 use super::reader::{Columns, Kind};
 use super::reading::Reading;
 use super::text::{Text, TextFile, unreadable};
-use super::{Table, unique_names};
+use super::{Spoiled, Table, unique_names};
 use crate::{CellError, Error};
 
 /// A column that begins with this many numbers is one of numbers, but for a cell.
@@ -27,18 +27,21 @@ pub(super) struct CsvReader {
     notations: Vec<Notation>,
     markers: Markers,
     reading: Reading,
+    sparing: bool,
 }
 
 impl CsvReader {
     /// Looks at the first lines for the delimiter, reads the header, and reads the file once
     /// beforehand to see which columns hold only numbers and how these are written: a later row may
     /// turn `01` from a number into a code, or `1.234` into more than a thousand, and by then the
-    /// rows before it would be wrong. The first pass keeps nothing of the rows.
+    /// rows before it would be wrong. The first pass keeps nothing of the rows. With `sparing` a row
+    /// that cannot be read is spoiled and no error, and has no say in what its columns are.
     pub(super) fn new(
         file: &TextFile,
         usual: u8,
         columns: &Columns,
         dialect: &Dialect,
+        sparing: bool,
     ) -> Result<Self, Error> {
         let (mut first, delimiter, mut reading) = begin(file, usual, dialect)?;
         let markers = dialect.markers();
@@ -57,7 +60,7 @@ impl CsvReader {
         let mut kinds = vec![Kind::Text; names.len()];
         // Missing columns are said before the file is read.
         columns.choose(&first.origin, &names, |_| Kind::Text)?;
-        for (at, evidence) in first.look(&looked_at, &markers)? {
+        for (at, evidence) in first.look(&looked_at, &markers, sparing)? {
             let name = &names[at];
             match evidence.verdict(dialect.preferred(name)) {
                 Verdict::Numbers(notation) => {
@@ -92,7 +95,7 @@ impl CsvReader {
         }
         let lines = Lines::open(file, delimiter, dialect)?;
         let chosen = columns.choose(&lines.origin, &lines.names, |at| kinds[at])?;
-        Ok(Self { lines, chosen, notations, markers, reading })
+        Ok(Self { lines, chosen, notations, markers, reading, sparing })
     }
 
     /// The whole file as a table: read once where nothing in it is unusual, else line by line.
@@ -107,7 +110,7 @@ impl CsvReader {
         let (chosen, markers) = (chosen.into_iter().map(|(at, _)| at).collect(), dialect.markers());
         let layout = Layout { delimiter: delimiter.0, names: &names, chosen, markers: &markers };
         let Some(read) = blocks::read(file, &layout, columns, dialect) else {
-            return Self::new(file, usual, columns, dialect)?.next_chunk(usize::MAX);
+            return Self::new(file, usual, columns, dialect, false)?.next_chunk(usize::MAX);
         };
         let names = layout.chosen.iter().map(|&at| names[at].clone()).collect();
         Ok(Table::from_parts(origin, names, read, 0).with_reading(reading))
@@ -120,24 +123,47 @@ impl CsvReader {
 
     /// The next rows, at most `limit` of them.
     pub(super) fn next_chunk(&mut self, limit: usize) -> Result<Table, Error> {
-        let lines = &mut self.lines;
+        let (lines, sparing) = (&mut self.lines, self.sparing);
         let first = lines.row;
-        let builder =
-            |&(at, kind): &(usize, Kind)| Builder::new(kind, self.notations[at], &self.markers);
+        let builder = |&(at, kind): &(usize, Kind)| {
+            Builder::new(kind, self.notations[at], &self.markers).sparing(sparing)
+        };
         let mut builders: Vec<Builder> = self.chosen.iter().map(builder).collect();
-        for _ in 0..limit {
-            if !lines.next()? {
-                break;
+        let mut spoiled = Spoiled::default();
+        for place in 0..limit {
+            match lines.next() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if sparing && matches!(error, Error::Ragged { .. }) => {
+                    spoiled.note(place, &error);
+                    builders.iter_mut().for_each(Builder::push_missing);
+                    continue;
+                }
+                Err(error) => return Err(error),
             }
             for (&(at, _), builder) in self.chosen.iter().zip(&mut builders) {
-                let cell = lines.cell(at)?;
-                builder.push_text(&cell).map_err(|misfit| lines.misfit(&misfit, at, &cell))?;
+                match lines.cell(at) {
+                    Ok(cell) => builder
+                        .push_text(&cell)
+                        .map_err(|misfit| lines.misfit(&misfit, at, &cell, lines.row))?,
+                    Err(error) if sparing => {
+                        spoiled.note(place, &error);
+                        builder.push_missing();
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        for (&(at, _), builder) in self.chosen.iter().zip(&mut builders) {
+            for (place, misfit, cell) in builder.take_spoiled() {
+                let row = first + place as u64 + 1;
+                spoiled.note(place, &lines.misfit(&misfit, at, &cell, row));
             }
         }
         let names = self.chosen.iter().map(|&(at, _)| lines.names[at].clone()).collect();
         let columns = builders.into_iter().map(Builder::finish).collect();
         let table = Table::from_parts(lines.origin.clone(), names, columns, first);
-        Ok(table.with_reading(self.reading.clone()))
+        Ok(table.with_reading(self.reading.clone()).with_spoiled(spoiled))
     }
 }
 
@@ -280,31 +306,47 @@ impl Lines {
         Ok(Cow::Borrowed(text))
     }
 
-    /// What the cells of the given columns are, over the whole file.
+    /// What the cells of the given columns are, over the whole file. With `sparing` rows that cannot be
+    /// read, and cells without which a column is one of numbers, have no say.
     fn look(
         &mut self,
         columns: &[usize],
         markers: &Markers,
+        sparing: bool,
     ) -> Result<Vec<(usize, Evidence)>, Error> {
         let mut found: Vec<(usize, Evidence)> =
             columns.iter().map(|&at| (at, Evidence::default())).collect();
         if found.is_empty() {
             return Ok(found);
         }
-        while self.next()? {
+        loop {
+            match self.next() {
+                Ok(true) => {}
+                Ok(false) => return Ok(found),
+                Err(Error::Ragged { .. }) if sparing => continue,
+                Err(error) => return Err(error),
+            }
             for (at, evidence) in found.iter_mut().filter(|(_, evidence)| !evidence.is_text()) {
-                let cell = self.cell(*at)?;
-                if !markers.is_missing(&cell) {
-                    evidence.see(&cell);
+                let cell = match self.cell(*at) {
+                    Ok(cell) => cell,
+                    Err(_) if sparing => continue,
+                    Err(error) => return Err(error),
+                };
+                if markers.is_missing(&cell) {
+                    continue;
+                }
+                let before = sparing.then(|| evidence.clone());
+                evidence.see(&cell);
+                if let (Some(before), true) = (before, evidence.is_text()) {
+                    *evidence = before;
                 }
             }
         }
-        Ok(found)
     }
 
-    fn misfit(&self, misfit: &Misfit, at: usize, cell: &str) -> Error {
-        let (origin, row) = (self.origin.clone(), self.row);
-        let (column, value) = (self.names[at].clone(), cell.to_owned());
+    fn misfit(&self, misfit: &Misfit, at: usize, cell: &str, row: u64) -> Error {
+        let (origin, column) = (self.origin.clone(), self.names[at].clone());
+        let value = cell.to_owned();
         match misfit {
             Misfit::NotFinite => CellError::NotFinite { origin, row, column, value }.into(),
             Misfit::NotANumber => CellError::NotANumber { origin, row, column, value }.into(),

@@ -83,6 +83,13 @@ impl Dialect {
         }
     }
 
+    /// The cells that count as missing; the empty one always does.
+    pub fn missing_cells(&self) -> Vec<String> {
+        let mut cells = vec![String::new()];
+        cells.extend(self.markers().0.iter().filter(|marker| !marker.is_empty()).cloned());
+        cells
+    }
+
     pub(super) fn markers(&self) -> Markers {
         if self.missing_markers.is_empty() {
             return Markers::new(USUAL_MARKERS.iter().map(|&marker| marker.to_owned()).collect());

@@ -16,6 +16,7 @@ mod parquet;
 mod parquet;
 mod reader;
 mod reading;
+mod spoiled;
 mod text;
 mod write;
 
@@ -31,6 +32,7 @@ pub use dialect::{Decimal, Delimiter, Dialect, Encoding};
 pub use reader::{Columns, Kind, Reader, read, read_as};
 pub(crate) use reader::{read_names, read_parquet_bytes};
 pub use reading::Reading;
+pub use spoiled::Spoiled;
 pub use write::write;
 pub(crate) use write::{temporary_beside, write_atomically};
 
@@ -96,6 +98,7 @@ pub struct Table {
     rows: usize,
     first_row: u64,
     reading: Reading,
+    spoiled: Spoiled,
 }
 
 impl Table {
@@ -113,17 +116,28 @@ impl Table {
         }
         let columns = columns.into_iter().map(|(_, column)| column).collect();
         let origin = origin.to_owned();
-        Ok(Self { origin, names, columns, rows, first_row: 0, reading: Reading::default() })
+        let (reading, spoiled) = <_>::default();
+        Ok(Self { origin, names, columns, rows, first_row: 0, reading, spoiled })
     }
 
     /// Parts that a reader has already checked.
     fn from_parts(origin: String, names: Vec<String>, columns: Vec<Column>, first: u64) -> Self {
         let rows = columns.first().map_or(0, Column::len);
-        Self { origin, names, columns, rows, first_row: first, reading: Reading::default() }
+        let (reading, spoiled) = <_>::default();
+        Self { origin, names, columns, rows, first_row: first, reading, spoiled }
     }
 
     fn with_reading(self, reading: Reading) -> Self {
         Self { reading, ..self }
+    }
+
+    fn with_spoiled(self, spoiled: Spoiled) -> Self {
+        Self { spoiled, ..self }
+    }
+
+    /// Rows that could not be read; none unless its reader spares them.
+    pub fn spoiled(&self) -> &Spoiled {
+        &self.spoiled
     }
 
     /// What was decided while it was read.

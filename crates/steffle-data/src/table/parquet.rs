@@ -10,12 +10,12 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
 pub(super) use self::write::write_parquet;
-use super::Table;
 use super::builder::{Builder, Misfit};
 use super::contain::contain;
 use super::dialect::Markers;
 use super::notation::Notation;
 use super::reader::{Columns, Kind};
+use super::{Spoiled, Table};
 use crate::{CellError, Error};
 
 /// Cells decoded at a time: large enough to be fast, small enough to stay in cache.
@@ -28,6 +28,7 @@ pub(super) struct ParquetReader {
     names: Vec<String>,
     chosen: Vec<(usize, Kind)>,
     markers: Markers,
+    sparing: bool,
     next_group: usize,
     open: Vec<ColumnReader>,
     left_in_group: usize,
@@ -80,11 +81,17 @@ impl ParquetReader {
             names,
             chosen,
             markers,
+            sparing: false,
             next_group: 0,
             open: Vec::new(),
             left_in_group: 0,
             next_row: 0,
         })
+    }
+
+    /// The same, but a cell that does not fit spoils its row and is no error.
+    pub(super) fn sparing(self) -> Self {
+        Self { sparing: true, ..self }
     }
 
     /// The names of all columns of the file.
@@ -104,8 +111,9 @@ impl ParquetReader {
 
     fn decode(&mut self, limit: usize) -> Result<Table, Error> {
         let first = self.next_row;
-        let builder =
-            |&(_, kind): &(usize, Kind)| Builder::new(kind, Notation::Plain, &self.markers);
+        let builder = |&(_, kind): &(usize, Kind)| {
+            Builder::new(kind, Notation::Plain, &self.markers).sparing(self.sparing)
+        };
         let mut builders: Vec<Builder> = self.chosen.iter().map(builder).collect();
         let mut wanted = limit;
         while wanted > 0 && self.enter_group()? {
@@ -122,9 +130,16 @@ impl ParquetReader {
             self.left_in_group -= rows;
             wanted -= rows;
         }
+        let mut spoiled = Spoiled::default();
+        for (builder, &(at, _)) in builders.iter_mut().zip(&self.chosen) {
+            for (offset, misfit, value) in builder.take_spoiled() {
+                let problem = Problem::Cell { offset, misfit, value };
+                spoiled.note(offset, &problem.at(&self.origin, &self.names[at], first));
+            }
+        }
         let names = self.chosen.iter().map(|&(at, _)| self.names[at].clone()).collect();
         let columns = builders.into_iter().map(Builder::finish).collect();
-        Ok(Table::from_parts(self.origin.clone(), names, columns, first))
+        Ok(Table::from_parts(self.origin.clone(), names, columns, first).with_spoiled(spoiled))
     }
 
     /// Opens the next row group that has rows, if the current one is used up.

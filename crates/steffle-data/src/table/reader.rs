@@ -94,12 +94,28 @@ impl Reader {
     /// The same for a file whose owner says how it is written. A file of any name that promises nothing
     /// else is text, if a delimiter is given or it looks like text.
     pub fn open_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Self, Error> {
+        Self::open_with(path, columns, dialect, false)
+    }
+
+    /// The same, but rows that cannot be read are no errors: tables say which these are
+    /// ([`Table::spoiled`]).
+    pub fn open_sparing(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Self, Error> {
+        Self::open_with(path, columns, dialect, true)
+    }
+
+    fn open_with(
+        path: &Path,
+        columns: &Columns,
+        dialect: &Dialect,
+        sparing: bool,
+    ) -> Result<Self, Error> {
         Ok(Self(match Opened::at(path, dialect)? {
             Opened::Text(text, usual) => {
-                Format::Csv(Box::new(CsvReader::new(&text, usual, columns, dialect)?))
+                Format::Csv(Box::new(CsvReader::new(&text, usual, columns, dialect, sparing)?))
             }
             Opened::Parquet(file) => {
-                Format::Parquet(Box::new(parquet(path, file, columns, dialect)?))
+                let reader = parquet(path, file, columns, dialect)?;
+                Format::Parquet(Box::new(if sparing { reader.sparing() } else { reader }))
             }
         }))
     }

@@ -3,6 +3,7 @@
 mod judge;
 mod load;
 mod metadata;
+mod onnx;
 mod predict;
 mod safetensors;
 mod save;
@@ -19,7 +20,7 @@ use steffle_data::Schema;
 
 pub use self::judge::{Judged, MIN_GROUP};
 use self::metadata::Metadata;
-pub use self::predict::{Predicted, Predictions};
+pub use self::predict::{Asked, Predicted, Predictions, Skipped};
 use self::save::METRICS;
 pub use self::save::MODEL;
 use crate::Error;

@@ -127,13 +127,35 @@ impl Rows {
     pub fn new(
         layout: Layout,
         len: usize,
-        mut numeric: Vec<f32>,
+        numeric: Vec<f32>,
         codes: Vec<u32>,
     ) -> Result<Self, RowsError> {
+        let mut rows = Self::with_room(layout, 0)?;
+        rows.push_all(len, numeric, codes)?;
+        Ok(rows)
+    }
+
+    /// No row, with room for so many; refuses what is no layout.
+    pub fn with_room(layout: Layout, rows: usize) -> Result<Self, RowsError> {
         // A number beyond the features would be added to the bias: one coordinate, priced as two.
         if layout.numeric > layout.features || layout.features >= u32::MAX as usize - 1 {
             return Err(RowsError::Layout { layout });
         }
+        let mut empty = Self::empty(layout);
+        empty.clear_for(rows);
+        Ok(empty)
+    }
+
+    /// Appends rows, as [`new`](Self::new) takes them. A table that is encoded piece by piece is never
+    /// in memory twice.
+    #[allow(clippy::needless_pass_by_value)]
+    pub fn push_all(
+        &mut self,
+        len: usize,
+        mut numeric: Vec<f32>,
+        codes: Vec<u32>,
+    ) -> Result<(), RowsError> {
+        let (layout, before) = (self.layout, self.len);
         if Some(numeric.len()) != len.checked_mul(layout.numeric)
             || Some(codes.len()) != len.checked_mul(layout.categorical)
         {
@@ -141,7 +163,7 @@ impl Rows {
         }
         if let Some(at) = numeric.iter().position(|value| !value.is_finite()) {
             return Err(RowsError::NotFinite {
-                row: at / layout.numeric,
+                row: before + at / layout.numeric,
                 column: at % layout.numeric,
             });
         }
@@ -149,7 +171,7 @@ impl Rows {
         let bad = |code: &u32| !one_hot.contains(code) && *code != layout.absent();
         if let Some(at) = codes.iter().position(bad) {
             return Err(RowsError::Code {
-                row: at / layout.categorical,
+                row: before + at / layout.categorical,
                 code: codes[at],
                 first: layout.numeric,
                 end: layout.features,
@@ -159,13 +181,14 @@ impl Rows {
         for value in &mut numeric {
             *value = ((f64::from(*value) / GRID).round_ties_even() * GRID) as f32;
         }
-        let mut rows = Self::empty(layout);
-        rows.clear_for(len);
+        if before == 0 {
+            self.clear_for(len);
+        }
         for row in 0..len {
             let numbers = &numeric[row * layout.numeric..][..layout.numeric];
-            rows.push(numbers, &codes[row * layout.categorical..][..layout.categorical]);
+            self.push(numbers, &codes[row * layout.categorical..][..layout.categorical]);
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// No row.

@@ -7,8 +7,10 @@ use steffle_front::Predicted;
 
 /// Everything that was predicted, by column.
 pub(super) struct Predictions {
+    header: Vec<String>,
+    /// Of several files, which one a record is from.
+    files: Option<Vec<String>>,
     ids: Vec<String>,
-    labels: Vec<String>,
     decisions: Vec<String>,
     probabilities: Vec<Vec<f64>>,
 }
@@ -19,12 +21,17 @@ impl Predictions {
         target.extension().is_some_and(|kind| kind == "parquet" || kind == "pq")
     }
 
-    pub(super) fn new(labels: &[String]) -> Self {
-        let probabilities = vec![Vec::new(); labels.len()];
-        Self { labels: labels.to_vec(), ids: Vec::new(), decisions: Vec::new(), probabilities }
+    /// Under these names; the first is that of the file, if `files`.
+    pub(super) fn new(header: Vec<String>, files: bool) -> Self {
+        let probabilities = vec![Vec::new(); header.len() - 2 - usize::from(files)];
+        let (ids, decisions) = <_>::default();
+        Self { header, files: files.then(Vec::new), ids, decisions, probabilities }
     }
 
-    pub(super) fn push(&mut self, row: &Predicted<'_>) {
+    pub(super) fn push(&mut self, file: Option<&str>, row: &Predicted<'_>) {
+        if let (Some(files), Some(file)) = (&mut self.files, file) {
+            files.push(file.to_owned());
+        }
         self.ids.push(row.id.clone());
         self.decisions.push(row.label.to_owned());
         for (column, probability) in self.probabilities.iter_mut().zip(&row.probabilities) {
@@ -40,15 +47,12 @@ impl Predictions {
         let text = |cells: &[String]| {
             Column::Text(Categories::from_text(cells.iter().map(|cell| Some(cell.as_str()))))
         };
-        let ids = numbers.map_or_else(|| text(&self.ids), Column::Numbers);
-        let names: Vec<String> =
-            self.labels.iter().map(|label| format!("probability_{label}")).collect();
         let rows: Vec<u32> = (0..self.ids.len() as u32).collect();
-        let decided = text(&self.decisions);
-        let probabilities: Vec<Column> =
-            self.probabilities.into_iter().map(Column::Numbers).collect();
-        let mut columns = vec![("record_id", &ids), ("label", &decided)];
-        columns.extend(names.iter().map(String::as_str).zip(&probabilities));
-        write(target, &columns, &rows)
+        let mut columns: Vec<Column> = self.files.iter().map(|files| text(files)).collect();
+        columns.push(numbers.map_or_else(|| text(&self.ids), Column::Numbers));
+        columns.push(text(&self.decisions));
+        columns.extend(self.probabilities.into_iter().map(Column::Numbers));
+        let names = self.header.iter().map(String::as_str);
+        write(target, &names.zip(&columns).collect::<Vec<_>>(), &rows)
     }
 }

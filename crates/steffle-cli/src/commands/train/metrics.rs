@@ -20,7 +20,7 @@ pub(super) struct Metrics<'a> {
     book: &'a Path,
     run: [u8; 16],
     seed: u64,
-    output: Output,
+    output: Output<'a>,
 }
 
 /// What was bought, as a run directory tells.
@@ -57,7 +57,7 @@ impl<'a> Metrics<'a> {
         plan: &Plan,
         training: [u8; 16],
         book: &'a Path,
-        output: Output,
+        output: Output<'a>,
     ) -> Result<Self, Failure> {
         let study: &Study = plan.study();
         let testing = study.testing()?;

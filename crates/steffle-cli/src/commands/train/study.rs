@@ -104,7 +104,7 @@ fn files(
     if config.relay {
         files = files.over_relay(what, journal)?;
     } else if config.processes {
-        let program = std::env::current_exe();
+        let program = crate::program();
         let program = program.map_err(|error| Failure::data("node::start", error.to_string()))?;
         files = files.in_processes(program, what, journal)?;
     } else if files.has_sites() {

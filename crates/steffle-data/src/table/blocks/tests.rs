@@ -13,7 +13,7 @@ fn both(name: &str, text: &str, columns: &Columns, dialect: &Dialect) -> bool {
         std::env::temp_dir().join(format!("steffle-blocks-{}-{name}.csv", std::process::id()));
     std::fs::write(&path, text).unwrap();
     let file = TextFile { path: path.clone(), packing: Packing::None, encoding: Encoding::Utf8 };
-    let lines = CsvReader::new(&file, b',', columns, dialect)
+    let lines = CsvReader::new(&file, b',', columns, dialect, false)
         .and_then(|mut reader| reader.next_chunk(usize::MAX));
     let names = lines.as_ref().map(|table: &Table| table.names().to_vec()).unwrap_or_default();
     let chosen = (0..names.len()).collect();

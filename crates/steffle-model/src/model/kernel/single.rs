@@ -146,11 +146,11 @@ fn parts<const N: usize>(rows: &Rows, offset: usize) -> impl ExactSizeIterator<I
 /// # Safety
 /// `code` is a code of checked [`Rows`] of some layout and `slots` has at least that layout's
 /// [`padded`](crate::record::Layout::padded) length: codes are then at most `features + 1`, one
-/// less than that. [`Rows::new`] refuses any other code and nothing else can make rows;
+/// less than that. [`Rows::push_all`] refuses any other code and nothing else can make rows;
 /// [`dot_all`] and [`add_all`] check the length, [`add_both`] makes it. The check in every addition took 8 % of a training run.
 ///
 /// [`Rows`]: crate::record::Rows
-/// [`Rows::new`]: crate::record::Rows::new
+/// [`Rows::push_all`]: crate::record::Rows::push_all
 #[inline(always)]
 unsafe fn slot(slots: &[f64], code: u32) -> &f64 {
     debug_assert!((code as usize) < slots.len());
