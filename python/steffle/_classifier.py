@@ -320,6 +320,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers, names = model.columns
         fitted.feature_names_in_ = np.array([*numbers, *names], dtype=object)
         fitted.n_features_in_ = len(fitted.feature_names_in_)
+        fitted._loaded = True
         fitted._read_facts(facts)
         return fitted
 
@@ -332,6 +333,9 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _columns(self, X: Any, *, reset: bool) -> Iterator[tuple[str, Any]]:
         if _columns.names_of(X) is not None and not isinstance(X, np.ndarray):
+            if getattr(self, "_loaded", False):
+                # A run of the command line reads its columns by name, wherever they stand.
+                X = _columns.chosen(X, list(self.feature_names_in_))
             _check_feature_names(self, X, reset=reset)
             _check_n_features(self, X, reset=reset)
             if not len(X):

@@ -88,6 +88,11 @@ def names_of(table: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def chosen(table: Any, names: list[str]) -> Any:
+    """The table with these columns only."""
+    return table.select(names) if hasattr(table, "column_names") else table[names]
+
+
 def frame(table: Any) -> Iterator[tuple[str, Column]]:
     """The columns of a data frame or an Arrow table, one by one."""
     if hasattr(table, "column_names"):

@@ -126,7 +126,8 @@ class Sweep:
         lines = (self.directory / "results.jsonl").read_text().splitlines()
         # A run that failed and was tried again has two lines: the later one counts.
         found = {json.dumps(line["config"], sort_keys=True): line for line in map(json.loads, lines)}
-        self.lines: list[dict[str, Any]] = list(found.values())
+        # Lines come as runs end, which is different every time.
+        self.lines: list[dict[str, Any]] = sorted(found.values(), key=_place)
         path = self.directory / "trade-off.json"
         curves = json.loads(path.read_text())["curves"] if path.is_file() else []
         #: Means over seeds by configuration and lambda, in percentage points.
@@ -180,6 +181,12 @@ def _row(line: dict[str, Any]) -> dict[str, Any]:
     row |= {"privacy": privacy.get("kind"), "holds": privacy.get("holds")}
     row |= {"seconds": line.get("wall_seconds"), "failed": line.get("error", {}).get("code")}
     return row
+
+
+def _place(line: dict[str, Any]) -> tuple[str, float, float, int, str]:
+    config = line["config"]
+    epsilon, lam = (float(config.get(key) or 0.0) for key in ("epsilon", "lambda"))
+    return str(config["method"]), epsilon, lam, int(config["seed"]), json.dumps(line["settings"])
 
 
 def _gap_of(notion: str) -> str:

@@ -1,9 +1,24 @@
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "Model",
+    "SteffleError",
+    "__version__",
+    "answer",
+    "command",
+    "dataset",
+    "epsilon_of",
+    "fit",
+    "methods",
+    "report",
+    "settings_of",
+    "write_table",
+]
 
 __version__: str
 
@@ -11,6 +26,7 @@ class SteffleError(ValueError):
     code: str
     help: str | None
 
+@final
 class Model:
     @staticmethod
     def load(directory: str | PathLike[str]) -> Model: ...
