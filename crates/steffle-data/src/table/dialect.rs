@@ -86,7 +86,7 @@ impl Dialect {
     /// The cells that count as missing; the empty one always does.
     pub fn missing_cells(&self) -> Vec<String> {
         let mut cells = vec![String::new()];
-        cells.extend(self.markers().0.iter().filter(|marker| !marker.is_empty()).cloned());
+        cells.extend(self.markers().spellings.iter().filter(|marker| !marker.is_empty()).cloned());
         cells
     }
 
