@@ -44,6 +44,7 @@ _SETTINGS: dict[str, Any] = {
     "accounting": None,
     "surrogate_sharpness": None,
     "target_gap": None,
+    "max_excess": None,
     "pool": None,
     "secure_aggregation": None,
     "server": None,
@@ -57,7 +58,7 @@ _SETTINGS: dict[str, Any] = {
 }
 
 #: Notions as the library calls them.
-_NOTIONS = {"demographic_parity", "equalized_odds", "equal_opportunity"}
+_NOTIONS = {"demographic_parity", "equalized_odds", "equal_opportunity", "accuracy_parity"}
 
 
 class UnfairWarning(UserWarning):
@@ -83,7 +84,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     silos : organisations that the rows are cut into, unless ``fit`` is told who has which.
     noise : ``simulated`` (from ``random_state``) or ``secure``.
     mode, rounds, epochs, batch, row_cap, noise_shape, accounting, surrogate_sharpness, target_gap,
-    pool, secure_aggregation, server, lr_theta, lr_dual, output, local_epochs, clip, diameter, sign :
+    max_excess, pool, secure_aggregation, server, lr_theta, lr_dual, output, local_epochs, clip, diameter, sign :
         as the flags of ``steffle train``; None is the method's own default.
     sensitive_classes : all values that the attribute can have. By default those that occur, which is
         then public.
@@ -122,6 +123,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         accounting: str | None = None,
         surrogate_sharpness: float | None = None,
         target_gap: float | None = None,
+        max_excess: float | None = None,
         pool: bool | None = None,
         secure_aggregation: bool | None = None,
         server: str | None = None,
@@ -155,6 +157,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.accounting = accounting
         self.surrogate_sharpness = surrogate_sharpness
         self.target_gap = target_gap
+        self.max_excess = max_excess
         self.pool = pool
         self.secure_aggregation = secure_aggregation
         self.server = server
@@ -403,7 +406,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             key = "lambda" if name == "lam" else name.replace("_", "-")
             if isinstance(value, np.generic):
                 value = value.item()
-            if name == "lam" and self.target_gap is not None and value == default:
+            if name == "lam" and value == default and (self.target_gap or self.max_excess):
                 continue
             if value in _NOTIONS:
                 value, default = value.replace("_", "-"), default.replace("_", "-")
