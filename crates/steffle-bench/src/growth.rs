@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         records *= 10;
     }
     let million = arguments.records.min(1_000_000);
-    for silos in [3, 30, 300] {
+    for silos in [3, 30, 300, 1000] {
         point(million, silos, 1)?;
     }
     for threads in [1, 2] {

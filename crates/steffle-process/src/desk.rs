@@ -76,7 +76,11 @@ impl Desk {
         let Some(keeps) = &self.keeps else { return Ok(self.node.handle(message)) };
         if self.record.as_ref().is_none_or(|record| record.run != envelope.run) {
             let begins = envelope.kind == Kind::Describe && envelope.part == Part::Request;
-            self.record = Record::open(keeps, envelope.run, begins)?;
+            // A message of a run that nobody began changes nothing here.
+            let Some(other) = Record::open(keeps, envelope.run, begins)? else {
+                return Ok(self.node.handle(message));
+            };
+            self.record = Some(other);
         }
         let Some(record) = &mut self.record else { return Ok(self.node.handle(message)) };
         let hash = Sha256::digest(message).into();

@@ -276,3 +276,6 @@ pub(crate) fn own(path: &Path) -> io::Result<File> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,8 @@
 //! nothing between them but messages.
 
 mod agreement;
+#[cfg(target_os = "linux")]
+mod canary;
 mod faults;
 mod hostile;
 mod relay;

@@ -248,18 +248,23 @@ fn a_site_that_is_away_is_named_or_dropped() {
 /// Two sites with books, private: whatever is killed, no budget is exceeded, every event has its reply.
 fn paid(name: &str) -> Place {
     let place = handed_out(name, &pairs(0..200), &["--silos", "2"]);
-    let init = ["ledger", "init", "books", "--silos", "2", "--epsilon", "1.02", "--delta", "1e-6"];
-    assert_eq!(place.run(&init).status, 0);
-    for (at, site) in ["silo-1", "silo-2"].into_iter().enumerate() {
-        let file = format!("{site}/silo.toml");
-        change(&place, &file, "simulations = true", "simulations = false");
-        let ledger = format!("wait_seconds = 1\nledger = \"../books/silo-00{at}.ledger\"");
-        change(&place, &file, "wait_seconds = 5", &ledger);
-    }
+    paid_by(&place, "silo");
     place
 }
 
-const PRIVATE: [&str; 8] =
+/// Gives two sites of a kind books, and their policy no simulations.
+pub(crate) fn paid_by(place: &Place, kind: &str) {
+    let init = ["ledger", "init", "books", "--silos", "2", "--epsilon", "1.02", "--delta", "1e-6"];
+    assert_eq!(place.run(&init).status, 0);
+    for at in 0..2 {
+        let file = format!("{kind}-{}/silo.toml", at + 1);
+        change(place, &file, "simulations = true", "simulations = false");
+        let ledger = format!("wait_seconds = 1\nledger = \"../books/silo-00{at}.ledger\"");
+        change(place, &file, "wait_seconds = 5", &ledger);
+    }
+}
+
+pub(crate) const PRIVATE: [&str; 8] =
     ["--rounds", "2", "--epsilon", "1", "--delta", "1e-6", "--noise", "secure"];
 
 #[test]
