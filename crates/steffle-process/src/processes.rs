@@ -221,6 +221,8 @@ fn spawn(command: &mut Command, most: u64) -> io::Result<Spawned> {
     thread::spawn(move || {
         for message in to_write {
             if let Err(error) = frame::write(&mut input, &message, most) {
+                // One that has ended does not read either; what it said last tells more.
+                thread::sleep(FAREWELL);
                 let _ = unwritten.send(Err(format!("it does not read: {error}")));
                 return;
             }
