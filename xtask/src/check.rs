@@ -21,6 +21,7 @@ pub(crate) fn whole() -> Result<(), String> {
         cargo(arguments)?;
     }
     crate::python::check()?;
+    crate::flare::check(Some("target/debug/steffle"))?;
     println!("all checks passed");
     Ok(())
 }
@@ -33,7 +34,7 @@ pub(crate) fn quick() -> Result<(), String> {
     }
     println!(
         "quick checks passed; left out: tests in {MORE_THAN_RUST}* (the HTML report in Chromium), \
-         examples in documentation, documentation, the Python package. `cargo xtask check` runs everything"
+         examples in documentation, documentation, the Python package, a consortium on NVIDIA FLARE. `cargo xtask check` runs everything"
     );
     Ok(())
 }

@@ -32,16 +32,21 @@ const CARGO: [Need; 2] = [
     },
 ];
 
-const MORE: [Need; 2] = [
+const MORE: [Need; 3] = [
     Need {
         what: "Chromium, for the HTML report, which is tested in a real browser",
         found: chromium::chromium,
         wanted: Wanted::Chromium,
     },
     Need {
-        what: "Python 3.11 or newer with venv, for the Python package",
+        what: "Python 3.11 or newer with venv, for the Python package and NVIDIA FLARE",
         found: crate::python::found,
         wanted: Wanted::Python,
+    },
+    Need {
+        what: "ss, which tells where servers under test listen",
+        found: crate::flare::sockets,
+        wanted: Wanted::Sockets,
     },
 ];
 

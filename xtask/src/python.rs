@@ -49,7 +49,7 @@ pub(crate) fn check() -> Result<(), String> {
     let bin = |name: &str| place.join("bin").join(name);
     run(&bin("python"), &[&["-m", "pip", "install", "--quiet"], &PACKAGES[..]].concat())?;
     run(&bin("maturin"), &["develop", "--quiet", "--profile", "dev", "--locked"])?;
-    run(&bin("ruff"), &["check", "python"])?;
+    run(&bin("ruff"), &["check", "python", "deploy/flare"])?;
     run(&bin("mypy"), &[])?;
     run(&bin("stubtest"), &["steffle._steffle"])?;
     run(&bin("python"), &["-m", "pytest", "--quiet", "--doctest-modules", "python"])

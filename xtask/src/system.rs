@@ -11,14 +11,17 @@ pub(crate) enum Wanted {
     Chromium,
     /// Python with environments.
     Python,
+    /// What lists sockets: `ss`.
+    Sockets,
 }
 
-/// A package manager, what it is told, and what it calls a browser and Python.
+/// A package manager, what it is told, and what it calls a browser, Python and `ss`.
 struct Packages {
     tool: &'static str,
     install: &'static str,
     chromium: &'static str,
     python: &'static str,
+    sockets: &'static str,
 }
 
 const KNOWN: [Packages; 6] = [
@@ -27,31 +30,42 @@ const KNOWN: [Packages; 6] = [
         install: "apt-get update && apt-get install --yes --no-install-recommends",
         chromium: "chromium",
         python: "python3 python3-venv",
+        sockets: "iproute2",
     },
     Packages {
         tool: "dnf",
         install: "dnf install --assumeyes",
         chromium: "chromium",
         python: "python3",
+        sockets: "iproute",
     },
     Packages {
         tool: "pacman",
         install: "pacman -S --noconfirm",
         chromium: "chromium",
         python: "python",
+        sockets: "iproute2",
     },
     Packages {
         tool: "zypper",
         install: "zypper --non-interactive install",
         chromium: "chromium",
         python: "python3",
+        sockets: "iproute2",
     },
-    Packages { tool: "apk", install: "apk add", chromium: "chromium", python: "python3" },
+    Packages {
+        tool: "apk",
+        install: "apk add",
+        chromium: "chromium",
+        python: "python3",
+        sockets: "iproute2",
+    },
     Packages {
         tool: "brew",
         install: "brew install --cask",
         chromium: "chromium",
         python: "python",
+        sockets: "iproute2mac",
     },
 ];
 
@@ -89,7 +103,7 @@ impl System {
             .iter()
             .filter_map(|wanted| match wanted {
                 Wanted::Component(name) => Some(*name),
-                Wanted::Chromium | Wanted::Python => None,
+                Wanted::Chromium | Wanted::Python | Wanted::Sockets => None,
             })
             .collect();
         if !components.is_empty() {
@@ -102,6 +116,10 @@ impl System {
         if wanted.contains(&Wanted::Python) {
             let other = "install Python 3.10 or newer with venv";
             commands.push(self.install(|packages| packages.python, other));
+        }
+        if wanted.contains(&Wanted::Sockets) {
+            let other = "install iproute2, which has the program ss";
+            commands.push(self.install(|packages| packages.sockets, other));
         }
         commands
     }

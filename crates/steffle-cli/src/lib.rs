@@ -125,6 +125,7 @@ fn run(cli: Cli, matches: &ArgMatches, output: Output) -> Result<(), Failure> {
         Command::Silo(silo) => commands::silo(&silo, output),
         Command::Node(node) => commands::node(&node),
         Command::Server(server) => commands::server(*server, deepest(matches), output),
+        Command::Submit(submit) => commands::submit(&submit, output),
         Command::Ledger(ledger) => commands::ledger(&ledger, output),
         Command::Audit(audit) => commands::audit(&audit, output),
         Command::Completions { shell } => commands::completions(shell, output),

@@ -9,6 +9,7 @@ mod predict;
 mod privacy;
 mod reproduce;
 mod silo;
+mod submit;
 mod sweep;
 mod train;
 
@@ -32,6 +33,7 @@ pub(crate) use privacy::{
 };
 pub(crate) use reproduce::{ReproduceCommand, What};
 pub(crate) use silo::SiloCommand;
+pub(crate) use submit::SubmitArgs;
 pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};
 
@@ -88,6 +90,7 @@ pub(crate) enum Command {
     Silo(SiloCommand),
     Node(NodeArgs),
     Server(Box<ServerArgs>),
+    Submit(SubmitArgs),
     /// Keep the privacy budget of a store for its life: begin a book, look at it, check it
     #[command(subcommand)]
     Ledger(LedgerCommand),

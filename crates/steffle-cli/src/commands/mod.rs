@@ -15,6 +15,7 @@ mod predict;
 mod privacy;
 mod reproduce;
 mod silo;
+mod submit;
 mod sweep;
 mod train;
 
@@ -31,5 +32,6 @@ pub(crate) use predict::predict;
 pub(crate) use privacy::privacy;
 pub(crate) use reproduce::reproduce;
 pub(crate) use silo::silo;
+pub(crate) use submit::submit;
 pub(crate) use sweep::sweep;
 pub(crate) use train::{Carried, MetricsReport, TrainReport, WITHOUT_GROUPS, train};

@@ -62,7 +62,7 @@ impl Destination {
     }
 
     /// Writes all files; the directory appears when it is complete.
-    pub(crate) fn write(self, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {
+    pub(crate) fn write<N: AsRef<Path>>(self, files: &[(N, Vec<u8>)]) -> Result<(), Failure> {
         for (name, bytes) in files {
             let path = self.staged.path().join(name);
             fs::write(&path, bytes).map_err(|error| Failure::at(&path, &error))?;

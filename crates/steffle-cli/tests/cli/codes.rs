@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// What codes are about.
-const ABOUT: [&str; 11] = [
+const ABOUT: [&str; 12] = [
     "usage",
     "config",
     "data",
@@ -14,6 +14,7 @@ const ABOUT: [&str; 11] = [
     "reproduce",
     "train",
     "node",
+    "submit",
     "ledger",
     "privacy",
     "audit",

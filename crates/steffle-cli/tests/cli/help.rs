@@ -1,6 +1,6 @@
 use crate::harness::Place;
 
-const COMMANDS: [&[&str]; 25] = [
+const COMMANDS: [&[&str]; 26] = [
     &[],
     &["train"],
     &["sweep"],
@@ -26,6 +26,7 @@ const COMMANDS: [&[&str]; 25] = [
     &["audit"],
     &["audit", "transcript"],
     &["completions"],
+    &["submit"],
 ];
 
 #[test]

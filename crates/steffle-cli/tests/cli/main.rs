@@ -32,6 +32,8 @@ mod reproduce;
 mod run_directory;
 mod silos;
 mod sites;
+#[cfg(unix)]
+mod submit;
 mod sweep;
 mod tables;
 mod train;

@@ -1,0 +1,238 @@
+//! `steffle submit JOB --kit DIR`: a run across organisations, on NVIDIA FLARE.
+//!
+//! FLARE repeats nothing and tells little: a run is one journal at the server and as many jobs as it
+//! takes to come to its end. A job that dies is followed by another that goes on where it was.
+
+mod flare;
+mod folder;
+mod watch;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use steffle_data::Job;
+
+use crate::args::SubmitArgs;
+use crate::failure::{Failure, Status};
+use crate::interrupt;
+use crate::run_dir::Destination;
+use crate::ui::{Output, Progress};
+use flare::Flare;
+use folder::{Scratch, Told};
+use watch::{End, Outcome, passing, watch};
+
+/// Between two looks at who is there.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// What the server's process ends with when a site does not reply.
+const LOST: &str = "steffle::train::lost";
+
+/// What `submit --json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    run: &'a str,
+    sites: &'a [String],
+    /// FLARE's jobs, in their order: the last one ended with the model.
+    jobs: &'a [String],
+    seconds: f64,
+    run_dir: &'a Path,
+}
+
+/// A run as `submit` knows it.
+struct Run<'a> {
+    flare: Flare<'a>,
+    name: String,
+    sites: Vec<String>,
+    reply: Duration,
+    attempts: u32,
+    output: Output<'a>,
+}
+
+pub(crate) fn submit(args: &SubmitArgs, output: Output) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let job = Job::read(&args.job)?;
+    let sites: Vec<String> = job.sites.iter().map(|site| site.name.clone()).collect();
+    if sites.is_empty() {
+        let message = format!("{}: names files, not `sites`", args.job.display());
+        let help = "a job for sites on this machine is trained by `steffle train --data`";
+        return Err(Failure::data("submit::sites", message).help(help));
+    }
+    if !args.kit.join("startup").is_dir() {
+        let message = format!("{}: no folder `startup` in it", args.kit.display());
+        let help = "--kit names the lead's own kit, as `nvflare provision` wrote it";
+        return Err(Failure::usage("submit::kit", message).help(help));
+    }
+    let stem = stem(&args.job);
+    let destination = Destination::reserve(args.out.as_deref(), &stem, args.force)?;
+    let name = args.resume.clone().unwrap_or_else(|| fresh(&stem));
+    interrupt::say(format!("the job goes on; go on with it by `--resume {name}`"));
+    let reply = Duration::from_secs(job.reply_seconds.unwrap_or(600));
+    let text = travelling(job)?;
+    let scratch = Scratch::new(&name)?;
+    let told = Told { run: &name, roster: &sites, seconds: reply.as_secs(), job: &text };
+    let folder = folder::write(scratch.path(), &told)?;
+    let flare = Flare { program: &args.nvflare, kit: &args.kit };
+    let run = Run { flare, name, sites, reply, attempts: args.attempts, output };
+    let mut jobs = Vec::new();
+    let out = run.to_its_end(&folder, scratch.path(), &mut jobs)?;
+    let run_dir = destination.path().to_path_buf();
+    destination.write(&files(&out)?)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let Run { name, sites, .. } = &run;
+    let report = Report { run: name, sites, jobs: &jobs, seconds, run_dir: &run_dir };
+    let text = format!(
+        "{} sites, {} job(s), {seconds:.1} s; run {name}\nRun directory: {}\n",
+        sites.len(),
+        jobs.len(),
+        run_dir.display()
+    );
+    output.result(&report, &text)
+}
+
+impl Run<'_> {
+    /// Submits jobs until one of them says how the run ended.
+    fn to_its_end(
+        &self,
+        folder: &Path,
+        scratch: &Path,
+        jobs: &mut Vec<String>,
+    ) -> Result<PathBuf, Failure> {
+        let progress = Progress::start("submitting");
+        let (mut why, mut ended) = (String::new(), None);
+        for attempt in 0..self.attempts {
+            if attempt > 0 {
+                self.output.note(&format!("{why}; the run is submitted again and goes on"));
+            }
+            let id = self.submitted(folder)?;
+            jobs.push(id.clone());
+            progress.task("waiting for FLARE to begin");
+            match watch(&self.flare, &id, self.reply, scratch, &progress)? {
+                End::Told(outcome) if outcome.status == Some(0) => return Ok(outcome.out),
+                End::Told(outcome) if !outcome.away.is_empty() => {
+                    let away = outcome.away.join(", ");
+                    self.all_present()?;
+                    why = format!("job {id}: {away} was not there");
+                }
+                End::Told(outcome) => {
+                    let failed = failure(&outcome);
+                    // A site that is back is worth another job; any other end is one.
+                    if failed.code != LOST || self.all_present().is_err() {
+                        return Err(failed);
+                    }
+                    why = format!("job {id}: {failed}");
+                    ended = Some(failed);
+                }
+                End::Lost(lost) => {
+                    self.flare.abort(&id);
+                    self.all_present()?;
+                    why = format!("job {id} was lost: {lost}");
+                }
+            }
+        }
+        if let Some(failed) = ended {
+            return Err(failed);
+        }
+        let message = format!("{why}; {} jobs were submitted in vain", self.attempts);
+        let help = format!("`--resume {}` goes on with the run", self.name);
+        Err(Failure::data("submit::lost", message).help(help))
+    }
+
+    /// A job, once FLARE takes it: a server that was restarted is waited for.
+    fn submitted(&self, folder: &Path) -> Result<String, Failure> {
+        let until = Instant::now() + self.reply;
+        loop {
+            match passing(self.flare.submit(folder))? {
+                Ok(id) => return Ok(id),
+                Err(why) if Instant::now() > until => {
+                    let message = format!("FLARE does not take the job: {why}");
+                    return Err(Failure::data("submit::refused", message));
+                }
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    /// Waits for all sites, as long as for a reply.
+    fn all_present(&self) -> Result<(), Failure> {
+        let until = Instant::now() + self.reply;
+        loop {
+            let present = passing(self.flare.present())?;
+            let sites = present.map(|present| present.sites).unwrap_or_default();
+            let away: Vec<&str> = self
+                .sites
+                .iter()
+                .filter(|site| !sites.contains(site))
+                .map(String::as_str)
+                .collect();
+            if away.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                let (away, seconds) = (away.join(", "), self.reply.as_secs());
+                let message = format!("{away} did not come within {seconds} seconds");
+                let help = format!("`--resume {}` goes on with the run", self.name);
+                return Err(Failure::data("submit::away", message).help(help));
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// The job as it travels: files of the lead's own by their full names, nothing of sites.
+fn travelling(mut job: Job) -> Result<String, Failure> {
+    job.sites.iter_mut().for_each(|site| site.silo = None);
+    job.test = std::path::absolute(&job.test).map_err(|error| Failure::at(&job.test, &error))?;
+    toml::to_string(&job).map_err(|error| Failure::bug(error.to_string()))
+}
+
+/// What the server's process ended with, as it said it.
+fn failure(outcome: &Outcome) -> Failure {
+    let said = &outcome.said;
+    let status = match outcome.status {
+        Some(2) => Status::Usage,
+        Some(3) => Status::Data,
+        Some(4) => Status::Budget,
+        Some(5) => Status::Threshold,
+        _ => Status::Bug,
+    };
+    let error = said.iter().rev().find_map(|line| line.strip_prefix("error[")?.split_once("]: "));
+    let help = said.iter().rev().find_map(|line| line.strip_prefix("help: "));
+    let (code, message) =
+        error.unwrap_or(("steffle::submit::server", "the server's process failed"));
+    let code = code.strip_prefix("steffle::").unwrap_or(code);
+    let failure = Failure::new(status, code, message);
+    match help {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
+}
+
+/// The files of a fetched run directory.
+fn files(out: &Path) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let failed = |error| Failure::at(out, &error);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(out).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        files.push((name, fs::read(entry.path()).map_err(failed)?));
+    }
+    Ok(files)
+}
+
+/// What a job is called: its own name, or that of its folder.
+fn stem(job: &Path) -> String {
+    let named =
+        |path: Option<&std::ffi::OsStr>| path.map(|name| name.to_string_lossy().into_owned());
+    let own = named(job.file_stem()).filter(|name| name != "job");
+    let folder = || named(job.parent().and_then(Path::file_name));
+    own.or_else(folder).unwrap_or_else(|| "job".to_owned())
+}
+
+/// A name that no other run has.
+fn fresh(stem: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{stem}-{:x}", now.as_micros())
+}

@@ -1,0 +1,200 @@
+"""The relay: carries frames between NVIDIA FLARE and a `steffle` process, and reads none of them.
+
+It is installed where FLARE runs (on PYTHONPATH); jobs name its two classes and carry no code. What
+goes wrong is said in fixed words, because FLARE sends exceptions to the server.
+"""
+
+import json
+import logging
+import os
+import select
+import shutil
+import struct
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from nvflare.collab import CollabCallError, collab
+
+TRIES, PAUSE = 3, 0.5
+
+
+class Child:
+    """A `steffle` process behind two pipes; one that has ended or is late is an `OSError`."""
+
+    def __init__(self, arguments, errors):
+        command, pipe = [os.environ.get("STEFFLE", "steffle"), *arguments], subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors)
+        self.into, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
+        os.set_blocking(self.into, False)
+
+    def write(self, frame, until=None):
+        rest = memoryview(struct.pack("<Q", len(frame)) + frame)
+        while rest:
+            self._wait([], [self.into], until)
+            rest = rest[os.write(self.into, rest) :]
+
+    def read(self, until=None):
+        return self._bytes(struct.unpack("<Q", self._bytes(8, until))[0], until)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+    def _bytes(self, count, until):
+        found = bytearray()
+        while len(found) < count:
+            self._wait([self.out], [], until)
+            part = os.read(self.out, min(count - len(found), 1 << 20))
+            if not part:
+                raise BrokenPipeError
+            found += part
+        return bytes(found)
+
+    @staticmethod
+    def _wait(readable, writable, until):
+        left = None if until is None else max(0.0, until - time.monotonic())
+        if not any(select.select(readable, writable, [], left)):
+            raise TimeoutError
+
+
+class Parts:
+    """Bytes taken from the front: counts and blobs."""
+
+    def __init__(self, body):
+        self.body, self.at = body, 0
+
+    def count(self, form):
+        (value,) = struct.unpack_from(form, self.body, self.at)
+        self.at += struct.calcsize(form)
+        return value
+
+    def blob(self):
+        length = self.count("<Q")
+        self.at += length
+        return self.body[self.at - length : self.at]
+
+
+class Site:
+    """At a site: `steffle node` answers; its letters go encrypted to the sites they are for."""
+
+    def __init__(self):
+        self.child, self.turn = None, threading.Lock()
+
+    @collab.publish
+    def ask(self, frame: bytes) -> bytes:
+        if collab.caller != "server":
+            raise RuntimeError("only the server asks")
+        roster, answer = collab.get_app_prop("roster"), Parts(self._answer(frame))
+        reply = answer.blob()
+        for _ in range(answer.count("<I")):
+            to = [roster[answer.count("<I") - 1] for _ in range(answer.count("<Q"))]
+            letter = answer.blob()
+            for site in collab.get_clients(to):
+                site(timeout=collab.get_app_prop("seconds") / TRIES, secure=True).take(letter)
+        return reply
+
+    @collab.publish
+    def take(self, letter: bytes) -> bool:
+        if collab.caller == "server":
+            raise RuntimeError("letters come from sites")
+        self._answer(letter)
+        return True
+
+    @collab.final
+    def close(self):
+        child, self.child = self.child, None
+        if child:
+            child.end()
+
+    def _answer(self, frame):
+        """One frame in, one out. A process that has ended is started again and asked again."""
+        until = time.monotonic() + collab.get_app_prop("seconds") / TRIES
+        with self.turn:
+            while time.monotonic() < until:
+                try:
+                    self.child = self.child or self._start()
+                    self.child.write(frame, until)
+                    return self.child.read(until)
+                except OSError:
+                    self.close()
+                    time.sleep(PAUSE)
+        raise RuntimeError("the site's process gives no answer")
+
+    @staticmethod
+    def _start():
+        local = Path(collab.workspace.get_site_config_dir())
+        with open(local / "steffle.log", "ab") as errors:
+            return Child(["node", "--stdio", "--silo", local / "silo.toml"], errors)
+
+
+class Lead:
+    """At the lead: `steffle server` asks, and says on its standard error how far it is."""
+
+    @collab.main
+    def run(self):
+        roster = collab.get_app_prop("roster")
+        sites = {site.name: site for site in collab.clients}
+        away = [name for name in roster if name not in sites]
+        if away:
+            return self._result({"away": away})
+        # Beside the kit: FLARE removes a job's own folder, and the next job goes on from here.
+        run = Path(collab.get_app_prop("run")).name
+        place = Path(collab.workspace.get_root_dir(), "steffle", run)
+        place.mkdir(parents=True, exist_ok=True)
+        job, journal, out = place / "job.toml", place / "journal", place / "out"
+        job.write_text(collab.get_app_prop("job"))
+        files = ["--data", job, "--journal", journal, "--out", out, "--force"]
+        child = Child(["server", "--stdio", *files], subprocess.PIPE)
+        with ThreadPoolExecutor(len(roster) + 1) as threads:
+            said = threads.submit(self._listen, child.process.stderr)
+            try:
+                self._carry(child, [sites[name] for name in roster], threads)
+                status = child.process.wait()
+            finally:
+                child.end()
+        if status < 0:
+            raise RuntimeError("the server's process was ended")
+        return self._result({"status": status, "said": said.result()[-20:]}, out)
+
+    def _carry(self, child, sites, threads):
+        """Requests to sites and replies back, until the process asks no more."""
+        with suppress(OSError):
+            while True:
+                frame = Parts(child.read())
+                asked = [(frame.count("<I"), frame.blob()) for _ in range(frame.count("<I"))]
+                replies = threads.map(lambda one: self._ask(sites[one[0] - 1], one[1]), asked)
+                parts = [struct.pack("<BQ", lost, len(body)) + body for lost, body in replies]
+                child.write(struct.pack("<I", len(parts)) + b"".join(parts))
+
+    @staticmethod
+    def _ask(site, request):
+        """A reply, or why there is none. FLARE repeats nothing; this does, for so many seconds."""
+        seconds = site.app.get_prop("seconds")
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            try:
+                return 0, site(timeout=min(left, seconds / TRIES)).ask(request)
+            except CollabCallError:
+                time.sleep(min(PAUSE, left))
+        return 1, f"no reply within {seconds} seconds".encode()
+
+    @staticmethod
+    def _listen(errors):
+        said = []
+        for line in errors:
+            said.append(line.decode(errors="replace").rstrip())
+            logging.getLogger(__name__).info("steffle: %s", said[-1])
+        return said
+
+    @staticmethod
+    def _result(result, out=None):
+        """Puts what `steffle submit` fetches into the job's folder."""
+        place = Path(collab.workspace.get_run_dir(collab.fl_ctx.get_job_id()), "steffle")
+        place.mkdir()
+        if out and out.is_dir():
+            shutil.copytree(out, place / "out")
+        (place / "result.json").write_text(json.dumps(result))

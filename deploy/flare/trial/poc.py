@@ -1,0 +1,133 @@
+"""`deploy/flare/test poc`: one consortium of four sites, and all that has to hold of it."""
+
+import subprocess
+import time
+from pathlib import Path
+
+from . import data, folder
+from .consortium import Consortium
+
+SITES = ["north", "south", "east", "west"]
+SECONDS = 60
+METHODS = {
+    "rounds": {"method": "steffle", "rounds": 5, "seed": 7},
+    "one-shot": {"method": "one-shot", "seed": 7},
+}
+# How the people are cut, what each site holds, of which part, and how many records each has: at
+# DEBUG, FLARE writes down what comes, for which handovers of all of them would take minutes.
+LAYOUTS = {
+    "together": (["--silos", "4", "--split"], ["both"] * 4, [1, 2, 3, 4], None),
+    "apart": (
+        ["--silos", "2", "--holders", "2"],
+        ["records", "records", "attributes", "attributes"],
+        [1, 2, 1, 2],
+        500,
+    ),
+}
+
+
+def poc() -> None:
+    with Consortium("poc", SITES, debug=True) as here:
+        stranger = start_stranger(here)
+        only_loopback(here)
+        code = submit_code(here)
+        for layout in LAYOUTS:
+            parts = hand_out(here, layout)
+            for method, settings in METHODS.items():
+                same_bits(here, parts, layout, method, settings)
+        code_was_refused(here, code)
+        stranger_was_refused(here, stranger)
+        only_loopback(here)
+        nobody_saw_the_canary(here)
+    print("nothing was left running")
+
+
+def hand_out(here: Consortium, layout: str) -> Path:
+    how, roles, numbers, rows = LAYOUTS[layout]
+    parts = data.partition(here.steffle, here.place / layout, *how, rows=rows)
+    for site, role, number in zip(SITES, roles, numbers):
+        data.silo(here.kit(site), parts, role, number)
+        here.run([here.steffle, "silo", "check", here.kit(site) / "local" / "silo.toml"])
+    return parts
+
+
+def same_bits(here: Consortium, parts: Path, layout: str, method: str, settings: dict) -> None:
+    """The model that comes back is that of the run in one process."""
+    embedded, flare = here.place / f"{layout}-{method}-here", here.place / f"{layout}-{method}"
+    flags = [word for key, value in settings.items() for word in (f"--{key}", value)]
+    here.run([here.steffle, "train", "--data", parts / "job.toml", "--out", embedded, *flags])
+    job = data.job(parts, method, SITES, SECONDS, settings)
+    began = time.monotonic()
+    submitted = here.submit(job, flare)
+    said, errors = submitted.communicate(timeout=600)
+    if submitted.returncode:
+        raise SystemExit(f"{layout}, {method}: status {submitted.returncode}\n{said}{errors}")
+    if data.theta(embedded) != data.theta(flare):
+        raise SystemExit(f"{layout}, {method}: another model than in one process")
+    card = flare / "MODEL_CARD.md"
+    if not card.is_file():
+        raise SystemExit(f"{layout}, {method}: no card came back")
+    seconds = time.monotonic() - began
+    print(f"{layout}, {method}: the same bits as in one process, {seconds:.1f} s")
+
+
+def only_loopback(here: Consortium) -> None:
+    addresses = here.processes.listening()
+    outside = [address for address in addresses if not address.startswith("127.0.0.1:")]
+    if outside or not addresses:
+        raise SystemExit(f"listens on {outside or 'nothing'}")
+    print(f"{len(addresses)} sockets listen, all on 127.0.0.1")
+
+
+def start_stranger(here: Consortium) -> Path:
+    """A site whose kit has another root of trust, at the address of this server."""
+    port = here.port
+    here._prepare("foreign", ["stranger"])
+    kit = here.place / "foreign" / "trial" / "prod_00" / "stranger"
+    settings = kit / "startup" / "fed_client.json"
+    settings.write_text(settings.read_text().replace(str(here.port), str(port)))
+    here.port = port
+    here.start("stranger", kit)
+    return kit
+
+
+def stranger_was_refused(here: Consortium, kit: Path) -> None:
+    log = (kit / "console.txt").read_text()
+    if "stranger" in here.present() or "CERTIFICATE" not in log.upper():
+        raise SystemExit("a kit of another root of trust was let in, or never tried")
+    (kit / "shutdown.fl").touch()
+    print("a foreign kit was refused")
+
+
+def submit_code(here: Consortium) -> str:
+    """Our job with a file of code in it."""
+    lead = {"run": "code", "job": ""}
+    job = folder.write(here.place / "code", SITES, "steffle_relay", lead, code=True)
+    answer = here.flare("job", "submit", "-j", job)
+    return (answer.get("data") or {}).get("job_id", "")
+
+
+def code_was_refused(here: Consortium, job: str) -> None:
+    """At its submission, or when it came to be deployed."""
+    if job:
+        meta = here.flare("job", "meta", job).get("data", {})
+        detail = f"{meta.get('status')} {meta.get('job_deploy_detail')}"
+        if "BYOC" not in detail.upper() or "FINISHED:COMPLETED" in detail or "RUNNING" in detail:
+            raise SystemExit(f"a job with code was not refused: {detail}")
+    print("a job with code was refused, jobs without were not")
+
+
+def nobody_saw_the_canary(here: Consortium) -> None:
+    """Beside the attributes files themselves, nobody wrote a value of s: no log, at its most
+    talkative, no job, no upload, nothing that was fetched."""
+    own = {file for layout in LAYOUTS for file in (here.place / layout).glob("attributes-*.csv")}
+    found = subprocess.run(
+        ["grep", "-rlaF", data.CANARY, here.place], stdout=subprocess.PIPE, text=True, check=False
+    ).stdout.splitlines()
+    if own != {Path(name) for name in found}:
+        raise SystemExit(f"somebody saw it: {[name for name in found if Path(name) not in own]}")
+    logs = list(here.place.rglob("log.txt"))
+    if not any(" - DEBUG - " in log.read_text(errors="replace") for log in logs):
+        raise SystemExit("nobody logged at DEBUG")
+    size = sum(file.stat().st_size for file in here.place.rglob("*") if file.is_file())
+    print(f"no value of s in {len(logs)} logs at DEBUG or anywhere else in {size >> 20} MiB")
