@@ -11,7 +11,7 @@ use super::*;
 use crate::federation::Pooling;
 
 /// Runs of the test.
-const RUNS: u64 = 60_000;
+const RUNS: u64 = 75_000;
 
 /// Nodes behind somebody who damages some of what they reply.
 struct Liar {
