@@ -406,7 +406,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             key = "lambda" if name == "lam" else name.replace("_", "-")
             if isinstance(value, np.generic):
                 value = value.item()
-            if name == "lam" and value == default and (self.target_gap or self.max_excess):
+            searched = self.target_gap is not None or self.max_excess is not None
+            if name == "lam" and searched and value == default:
                 continue
             if value in _NOTIONS:
                 value, default = value.replace("_", "-"), default.replace("_", "-")
