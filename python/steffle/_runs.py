@@ -175,7 +175,7 @@ class Sweep:
 def _row(line: dict[str, Any]) -> dict[str, Any]:
     config, privacy = line["config"], line.get("privacy", {})
     row = {key: config.get(key) for key in ("data", "method", "epsilon", "lambda", "seed")}
-    row |= line["settings"]
+    row |= {key: value for key, value in line["settings"].items() if key not in row}
     for model, prefix in [("test", ""), ("baseline", "unconstrained_")]:
         row |= {prefix + key: line.get(model, {}).get(key) for key in _METRICS}
     row |= {"privacy": privacy.get("kind"), "holds": privacy.get("holds")}

@@ -102,8 +102,8 @@ def explain(
 ) -> dict[str, Any]:
     """What an epsilon, or a run directory, means in words: what is protected, from whom, what is not.
 
-    >>> explain(epsilon=1, delta=1e-6)["how_long"][:12]
-    'For ever: it'
+    >>> explain(epsilon=1, delta=1e-6)["how_long"][:9]
+    'For good.'
     """
     where = [] if run is None else [fspath(run)]
     settings = {"epsilon": epsilon, "delta": delta, "svg": None if svg is None else fspath(svg)}
@@ -166,7 +166,7 @@ def import_history(history: Any) -> History:
 
     >>> history = import_history([(1.0, 0.01, 500), (2.0, 0.01, 500)])
     >>> round(history.epsilon(1e-5)["epsilon"], 1)
-    1.1
+    1.4
     """
     rounds = tuple(_rounds(history))
     if not rounds:
