@@ -61,6 +61,42 @@ fn a_target_gap_chooses_lambda_from_the_release() {
     let both = place.run(&[&flags[..], &["--lambda", "1"]].concat());
     assert_eq!(both.status, 2);
     assert!(both.stderr.contains("target-gap"), "{}", both.stderr);
+    let again = place.json(&["train", "--config", "run/config.toml", "--out", "again"]);
+    assert_eq!((&again["lambda"], &again["test"]), (&run["lambda"], &run["test"]));
+}
+
+#[test]
+fn a_limit_of_error_chooses_lambda_from_validation_rows() {
+    let place = Place::new("one-shot-excess");
+    for method in ["one-shot", "randomised-response", "fermi"] {
+        let epsilon = if method == "fermi" { &[][..] } else { &["--epsilon", "1"] };
+        let flags = [&["train", "--method", method, "--max-excess", "0.01"][..], epsilon].concat();
+        let run = place.json(&[&flags[..], &["--out", "run", "--force"]].concat());
+        assert_eq!(number(&run, "/rows/validation"), number(&run, "/excess/rows"));
+        let excess =
+            number(&run, "/validation/error") - number(&run, "/excess/unconstrained_error");
+        assert!((excess - number(&run, "/excess/excess")).abs() < 1e-12);
+        assert!(excess <= 0.01 && number(&run, "/lambda") > 0.2, "{method}: {excess}");
+        // Half of the gap for a point of error, on other rows: seeds are fixed.
+        let gaps =
+            ["test", "baseline"].map(|of| number(&run, &format!("/{of}/demographic_parity")));
+        assert!(gaps[0] < 0.7 * gaps[1], "{method}: {gaps:?}");
+        let bound = place.json(&[&flags[..], &["--dry-run"]].concat());
+        let trips = number(&run, "/rounds_on_the_wire");
+        assert!(trips <= number(&bound, "/rounds_on_the_wire_at_most"), "{method}: {trips}");
+        let again = ["train", "--config", "run/config.toml", "--out", "again", "--force"];
+        assert_eq!(place.json(&again)["test"], run["test"], "{method}");
+    }
+    for (flags, words) in [
+        (&["--method", "one-shot", "--lambda", "2"][..], "leave out one"),
+        (&["--method", "one-shot", "--validation", "0"], "--validation 0.1"),
+        (&["--method", "one-shot", "--target-gap", "0.1"], "both say how fair"),
+        (&["--method", "steffle"], "costs its epsilon again"),
+        (&["--method", "erm"], "means nothing"),
+    ] {
+        let refused = place.run(&[&["train", "--max-excess", "0.01"][..], flags].concat());
+        assert!(refused.status == 2 && refused.stderr.contains(words), "{}", refused.stderr);
+    }
 }
 
 #[test]

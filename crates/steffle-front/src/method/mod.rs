@@ -123,6 +123,13 @@ pub struct Written {
 }
 
 impl Written {
+    /// Without a setting that the run chooses by itself.
+    #[must_use]
+    pub(crate) fn without(mut self, key: &str) -> Self {
+        self.own.retain(|(own, _)| *own != key);
+        self
+    }
+
     /// One more, if there is a value.
     pub(crate) fn push(&mut self, key: &'static str, value: Option<impl Into<Value>>) {
         self.own.extend(value.map(|value| (key, value.into())));

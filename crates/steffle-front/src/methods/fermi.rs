@@ -76,7 +76,7 @@ impl Method for Run {
     fn written(&self) -> Written {
         let mut written = self.aim.written(&ENTRY);
         written.push("max-excess", self.max_excess);
-        written
+        if self.shares_release() { written } else { written.without("lambda") }
     }
 
     /// A limit of error chooses lambda itself.

@@ -195,7 +195,7 @@ impl Method for Run {
         written.push("secure-aggregation", Some(self.secure_aggregation));
         written.push("target-gap", self.target_gap);
         written.push("max-excess", self.max_excess);
-        written
+        if self.shares_release() { written } else { written.without("lambda") }
     }
 
     fn claims(&self) -> bool {

@@ -95,7 +95,7 @@ impl Method for Run {
         written.push("epsilon", Some(self.epsilon));
         written.push("noise", Some(self.noise.to_string()));
         written.push("max-excess", self.max_excess);
-        written
+        if self.shares_release() { written } else { written.without("lambda") }
     }
 
     fn claims(&self) -> bool {
