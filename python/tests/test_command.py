@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from importlib import metadata, util
+from pathlib import Path
 
 from commands import STEFFLE, steffle, steffle_json
 
@@ -34,3 +36,12 @@ def test_parties_in_processes_of_their_own_are_the_same_command(tmp_path):
     apart = steffle_json(*job, "--out", "apart", "--processes", cwd=tmp_path)
     assert here["test"] == apart["test"]
     assert STEFFLE.is_file()
+
+
+def test_a_site_of_a_consortium_is_one_install():
+    """The relay is a module beside the package, and the extra pins the engine that it stands on."""
+    assert 'nvflare==2.9.0;extra=="flare"' in [
+        one.replace("'", '"').replace(" ", "") for one in metadata.requires("steffle") or []
+    ]
+    relay = util.find_spec("steffle_relay")
+    assert relay is not None and "class Site" in Path(relay.origin).read_text()

@@ -52,7 +52,8 @@ pub(crate) fn check() -> Result<(), String> {
     run(&bin("ruff"), &["check", "python", "deploy/flare"])?;
     run(&bin("mypy"), &[])?;
     run(&bin("stubtest"), &["steffle._steffle"])?;
-    run(&bin("python"), &["-m", "pytest", "--quiet", "--doctest-modules", "python"])
+    let tests = ["--quiet", "--doctest-modules", "python/steffle", "python/tests"];
+    run(&bin("python"), &[&["-m", "pytest"], &tests[..]].concat())
 }
 
 fn run(program: &Path, arguments: &[&str]) -> Result<(), String> {

@@ -1,0 +1,1 @@
+../deploy/flare/steffle_relay.py
