@@ -154,6 +154,7 @@ impl Public {
             excess: None,
             warnings: Vec::new(),
             took: self.took,
+            apart: None,
         }
     }
 

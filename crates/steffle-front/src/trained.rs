@@ -32,6 +32,8 @@ pub struct Trained {
     /// What to tell the user.
     pub(crate) warnings: Vec<String>,
     pub(crate) took: Took,
+    /// What the unconstrained model took, where training does not begin at it: then `took` is without.
+    pub(crate) apart: Option<Took>,
 }
 
 /// What training took, in seconds.
@@ -39,7 +41,7 @@ pub struct Trained {
 /// On the wall and of all processors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Took {
-    /// Of the method alone.
+    /// On the wall.
     #[serde(rename = "wall_seconds")]
     pub wall: f64,
     /// The same over all threads; absent where the system does not tell.

@@ -35,7 +35,8 @@ fn lines(text: &str) -> Vec<Value> {
 fn timeless(line: &Value) -> Value {
     let mut line = line.clone();
     if let Value::Object(fields) = &mut line {
-        fields.retain(|key, _| key != "cpu_seconds" && key != "wall_seconds");
+        let times = ["cpu_seconds", "wall_seconds", "unconstrained_seconds"];
+        fields.retain(|key, _| !times.contains(&key.as_str()));
         fields.remove("run_dir");
     }
     line

@@ -55,6 +55,7 @@ fn the_json_contract() {
     let statement = run["privacy"]["statement"].as_str().unwrap();
     assert!(statement.contains("differentially private") && statement.contains("simulation"));
     assert!(number(&run, "/cpu_seconds") > 0.0 && number(&run, "/wall_seconds") > 0.0);
+    assert!(run.get("unconstrained_seconds").is_none(), "training begins at that model");
     // Fairness was bought: the gap is smaller and the error larger than without.
     let gap = |model: &str| number(&run, &format!("/{model}/demographic_parity"));
     assert!(gap("test") < 0.75 * gap("baseline"));

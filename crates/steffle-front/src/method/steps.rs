@@ -234,6 +234,7 @@ impl Steps {
             spent: outcome.spent.map(Mu::value),
             signal_to_noise: outcome.signal_to_noise,
             took: begin.map_or_else(|| clock.stop(), |begin| begin.and(clock.stop())),
+            apart: begin.is_none().then_some(public.took),
             ..public.trained()
         })
     }

@@ -89,6 +89,7 @@ pub(super) fn federate(
         trips: None,
         trace: trace.into_iter().map(Trace::Federated).collect(),
         took: clock.stop(),
+        apart: Some(public.took),
         ..public.trained()
     })
 }

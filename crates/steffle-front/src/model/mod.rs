@@ -70,8 +70,10 @@ pub struct Outcome {
     pub one_shot: Option<OneShotReport>,
     /// What a budget for accuracy came to.
     pub excess: Option<ExcessReport>,
-    /// What training took.
+    /// What training took, the unconstrained model included where it begins there.
     pub took: Took,
+    /// What the unconstrained model took where it is there to be compared with only.
+    pub unconstrained_took: Option<Took>,
 }
 
 impl Model {
@@ -110,6 +112,7 @@ impl Model {
                 one_shot: trained.one_shot,
                 excess: trained.excess,
                 took: trained.took,
+                unconstrained_took: trained.apart,
             }),
         })
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use steffle_front::{
     Bootstrap, Entry, ExcessReport, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report,
-    Study, Theorem,
+    Study, Theorem, Took,
 };
 
 use super::metrics::MetricsReport;
@@ -77,6 +77,9 @@ pub(crate) struct TrainReport {
     pub(crate) warnings: Vec<String>,
     pub(crate) cpu_seconds: Option<f64>,
     pub(crate) wall_seconds: f64,
+    /// What these two leave out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unconstrained_seconds: Option<Took>,
     pub(crate) run_dir: std::path::PathBuf,
 }
 
@@ -158,6 +161,7 @@ impl TrainReport {
             warnings: all_flags(&[model.warnings(), &study.absences()].concat()),
             cpu_seconds: outcome.took.cpu,
             wall_seconds: outcome.took.wall,
+            unconstrained_seconds: outcome.unconstrained_took,
             run_dir: run_dir.to_path_buf(),
         })
     }
