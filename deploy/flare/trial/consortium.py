@@ -94,7 +94,7 @@ class Consortium:
             if self.debug:
                 self._log_everything(kit / "local")
             self.start(kit.name)
-        self.until(lambda: set(self.sites) <= self.present(), 180, "all sites are there")
+        self.until(lambda: set(self.sites) <= self.present(), 300, "all sites are there")
 
     def __exit__(self, kind, error, trace):
         for name in ["server", *self.sites]:

@@ -16,7 +16,7 @@ from .processes import send
 
 SITES = ["north", "south", "east", "west"]
 SECONDS = 24
-BUDGET = "2"
+BUDGET = ["--epsilon", "2", "--delta", "1e-6"]
 TRAIN = {"method": "steffle", "rounds": 8, "seed": 3, "epsilon": 0.5}
 
 
@@ -39,7 +39,7 @@ class Trial:
         self.runs += 1
         for number, site in enumerate(SITES, 1):
             book = self.books / f"{site}-{self.runs}.ledger"
-            self.here.run([self.here.steffle, "ledger", "init", book, "--epsilon", BUDGET])
+            self.here.run([self.here.steffle, "ledger", "init", book, *BUDGET])
             data.silo(self.here.kit(site), self.parts, "both", number, book)
         name = f"run{self.runs}"
         path = data.job(self.parts, name, SITES, SECONDS, TRAIN, **job)
