@@ -3,18 +3,23 @@
 use std::io::{stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use steffle::federation::{Agreement, Federation, RunKind};
 use steffle::model::ModelKind;
-use steffle::node::{Encoded, InProcess, Node};
+use steffle::node::{Encoded, Node};
 use steffle::noise::NoiseKind;
 use steffle::protocol::{
     Answer, Batch, CellQuestion, Form, Lost, NodeId, Opening, Question, RunId, SchemaHash, Share,
     Terms, Transport,
 };
 use steffle_ledger::{Charter, StoreId, create, open};
-use steffle_privacy::ledger::{Claim, Policy};
+use steffle_privacy::Mu;
+use steffle_privacy::ledger::{
+    Accounts, CheckedOffer, Claim, Entry, GrantId, Ledger, Policy, Receipt, Refusal, Roll, Stored,
+    Ticket,
+};
 use steffle_process::{Desk, Keeps, Patience, Processes, frame, serve};
 
 use crate::Outcome;
@@ -51,9 +56,6 @@ pub(crate) struct Site {
     records: usize,
     #[arg(long)]
     folder: PathBuf,
-    /// Whether its ledger is on disk.
-    #[arg(long)]
-    ledger: bool,
     /// Instead of all that: answer everything with so many bytes.
     #[arg(long)]
     echo: Option<usize>,
@@ -62,9 +64,11 @@ pub(crate) struct Site {
 /// Prints the table.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Arguments { records, rounds, silos, models, folder } = arguments;
-    println!("{records} records per silo, {rounds} rounds of mode exact; milliseconds per round");
     println!(
-        "{:>6} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}",
+        "{records} records per silo, median of {rounds} rounds of mode exact, milliseconds; the longest site"
+    );
+    println!(
+        "{:>6} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}",
         "silos",
         "parameters",
         "compute",
@@ -72,7 +76,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         "ledger",
         "whole",
         "echo",
-        "carry/echo",
         "bytes out",
         "bytes back"
     );
@@ -95,54 +98,77 @@ struct Setting<'a> {
     folder: &'a Path,
 }
 
-/// Seconds of a round, and bytes of its messages.
+/// What the messages of one round were, and how long the server waited for each round.
 struct Measured {
-    seconds: f64,
+    waited: Vec<f64>,
     out: f64,
     back: f64,
 }
 
 impl Setting<'_> {
     fn line(&self) -> Outcome {
-        let embedded: Vec<Node> =
-            (0..self.silos as u64).map(|at| node(at, self.records)).collect::<Result<_, _>>()?;
-        let here = self.measure(InProcess::new(embedded))?;
-        let apart = self.measure(self.start("plain", &[])?)?;
-        let paid = self.measure(self.start("paid", &["--ledger"])?)?;
+        let measured = self.measure(self.start("paid", &[])?)?;
+        // Sites have ended, and written down how long each message took them.
+        let sites = (0..self.silos).map(|at| self.times("paid", at));
+        let sites = sites.collect::<Result<Vec<_>, _>>()?;
+        let longest = |round: usize, time: fn(&(f64, f64)) -> f64| {
+            sites.iter().map(|site| time(&site[round])).fold(0.0, f64::max)
+        };
+        let rounds = 0..self.rounds as usize;
+        let compute = median(rounds.clone().map(|at| longest(at, |(all, book)| all - book)));
+        let ledger = median(rounds.clone().map(|at| longest(at, |(_, book)| *book)));
+        let carry = |at: usize| measured.waited[at] - longest(at, |(all, _)| *all);
+        let carrying = median(rounds.map(carry));
         let silos = self.silos as f64;
-        let bytes = (apart.back / silos) as usize;
+        let bytes = (measured.back / silos) as usize;
         let mut echo = self.start("echo", &["--echo", &bytes.to_string()])?;
-        let request = vec![0; (apart.out / silos) as usize];
-        let clock = Clock::start();
-        for _ in 0..self.rounds {
+        let request = vec![0; (measured.out / silos) as usize];
+        let mut waited = Vec::new();
+        for _ in 0..=self.rounds {
             let all: Vec<(NodeId, &[u8])> =
                 (0..self.silos).map(|at| (NodeId::at(at), &request[..])).collect();
+            let clock = Clock::start();
             if let Some(lost) = echo.exchange(&all).into_iter().find_map(Result::err) {
                 return Err(lost.to_string().into());
             }
+            waited.push(clock.wall());
         }
-        let echo = clock.wall() / f64::from(self.rounds);
-        let carrying = apart.seconds - here.seconds;
+        let echo = median(waited.into_iter().skip(1));
+        let whole = median(measured.waited.iter().copied());
         let parameters = self.model.build(LAYOUT, 2)?.parameters();
         println!(
-            "{:>6} {parameters:>10} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>10.0} {:>10.0}",
+            "{:>6} {parameters:>10} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>9.2} {:>10.0} {:>10.0}",
             self.silos,
-            here.seconds * 1e3,
+            compute * 1e3,
             carrying * 1e3,
-            (paid.seconds - apart.seconds) * 1e3,
-            paid.seconds * 1e3,
+            ledger * 1e3,
+            whole * 1e3,
             echo * 1e3,
-            carrying / echo,
-            apart.out,
-            apart.back
+            measured.out,
+            measured.back
         );
         Ok(())
+    }
+
+    /// What a site wrote down of the rounds: seconds in all, and of them in its ledger.
+    fn times(&self, name: &str, at: usize) -> Result<Vec<(f64, f64)>, Box<dyn std::error::Error>> {
+        let text = std::fs::read_to_string(self.at(name).join(at.to_string()).join("times"))?;
+        let pair = |line: &str| -> Option<(f64, f64)> {
+            let (all, book) = line.split_once(' ')?;
+            Some((all.parse().ok()?, book.parse().ok()?))
+        };
+        let all: Vec<_> = text.lines().filter_map(pair).collect();
+        Ok(all[all.len() - self.rounds as usize..].to_vec())
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{}-{}", self.silos, self.model))
     }
 
     /// One process per silo.
     fn start(&self, name: &str, more: &[&str]) -> Result<Processes, Box<dyn std::error::Error>> {
         let program = std::env::current_exe()?;
-        let folder = self.folder.join(format!("{name}-{}-{}", self.silos, self.model));
+        let folder = self.at(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder)?;
         let command = |place: usize| {
@@ -157,7 +183,7 @@ impl Setting<'_> {
 
     /// Runs the rounds over a transport.
     fn measure(&self, transport: impl Transport) -> Result<Measured, Box<dyn std::error::Error>> {
-        let counted = Counted { transport, out: 0, back: 0 };
+        let counted = Counted { transport, out: 0, back: 0, waited: Vec::new() };
         let agreement = Agreement {
             run: RunId([0; 16]),
             schema: SchemaHash([0; 32]),
@@ -192,14 +218,13 @@ impl Setting<'_> {
         // Round 0 measures rows; the others are alike.
         federation.round(0, &question(0))?;
         let before = (federation.transport().out, federation.transport().back);
-        let clock = Clock::start();
         for round in 1..=self.rounds {
             federation.round(round, &question(round))?;
         }
-        let seconds = clock.wall() / f64::from(self.rounds);
-        let Counted { out, back, .. } = federation.transport();
+        let Counted { out, back, waited, .. } = federation.transport();
+        let waited = waited[waited.len() - self.rounds as usize..].to_vec();
         let each = |now: usize, before: usize| (now - before) as f64 / f64::from(self.rounds);
-        Ok(Measured { seconds, out: each(*out, before.0), back: each(*back, before.1) })
+        Ok(Measured { waited, out: each(*out, before.0), back: each(*back, before.1) })
     }
 }
 
@@ -208,6 +233,8 @@ struct Counted<T> {
     transport: T,
     out: usize,
     back: usize,
+    /// Seconds of every exchange.
+    waited: Vec<f64>,
 }
 
 impl<T: Transport> Transport for Counted<T> {
@@ -216,7 +243,9 @@ impl<T: Transport> Transport for Counted<T> {
     }
 
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
+        let clock = Clock::start();
         let replies = self.transport.exchange(requests);
+        self.waited.push(clock.wall());
         self.out += requests.iter().map(|(_, request)| request.len()).sum::<usize>();
         self.back += replies.iter().flatten().map(Vec::len).sum::<usize>();
         replies
@@ -237,25 +266,94 @@ pub(crate) fn run_site(site: &Site) -> Outcome {
     }
     let folder = site.folder.join(site.place.to_string());
     std::fs::create_dir_all(&folder)?;
-    let mut node = node(site.place, site.records)?;
-    if site.ledger {
-        let policy = Policy {
-            epsilon: 2.0,
-            delta: 1e-5,
-            pure_share: 0.0,
-            sampled_share: 0.0,
-            methods: Vec::new(),
-            modes: Vec::new(),
-            notions: Vec::new(),
-            simulations: true,
-            open_runs: 3,
-        };
-        let store = StoreId::random().ok_or("no random numbers")?;
-        let path = folder.join("store.ledger");
-        create(&path, Charter::new(store, policy, None), || 0)?;
-        node = node.keeping(Box::new(open(&path, || 0)?));
-    }
+    let policy = Policy {
+        epsilon: 2.0,
+        delta: 1e-5,
+        pure_share: 0.0,
+        sampled_share: 0.0,
+        methods: Vec::new(),
+        modes: Vec::new(),
+        notions: Vec::new(),
+        simulations: true,
+        open_runs: 3,
+    };
+    let store = StoreId::random().ok_or("no random numbers")?;
+    let path = folder.join("store.ledger");
+    create(&path, Charter::new(store, policy, None), || 0)?;
+    let node = node(site.place, site.records)?.keeping(Box::new(Timed(open(&path, || 0)?)));
     let keeps = Keeps { folder, holding: [0; 32], wait: Duration::from_secs(5) };
     let mut desk = Desk::new(node).keeping(keeps);
-    Ok(serve(|message| desk.handle(message), &mut from, &mut to, frame::MOST)?)
+    let mut times: Vec<String> = Vec::new();
+    let answer = |message: &[u8]| {
+        let (clock, before) = (Clock::start(), LEDGER.load(Ordering::Relaxed));
+        let answer = desk.handle(message);
+        let book = (LEDGER.load(Ordering::Relaxed) - before) as f64 * 1e-9;
+        times.push(format!("{} {book}\n", clock.wall()));
+        answer
+    };
+    serve(answer, &mut from, &mut to, frame::MOST)?;
+    Ok(std::fs::write(site.folder.join(site.place.to_string()).join("times"), times.concat())?)
+}
+
+/// Nanoseconds in the ledger.
+static LEDGER: AtomicU64 = AtomicU64::new(0);
+
+/// A ledger that is timed.
+struct Timed<L>(L);
+
+fn timed<T>(work: impl FnOnce() -> T) -> T {
+    let clock = Clock::start();
+    let done = work();
+    LEDGER.fetch_add((clock.wall() * 1e9) as u64, Ordering::Relaxed);
+    done
+}
+
+impl<L: Ledger> Ledger for Timed<L> {
+    fn stored(&self, grant: GrantId, request: &[u8; 32]) -> Result<Option<Stored>, Refusal> {
+        timed(|| self.0.stored(grant, request))
+    }
+
+    fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &dyn Fn() -> Roll,
+    ) -> Result<GrantId, Refusal> {
+        timed(|| self.0.open(offer, accounts, roll))
+    }
+
+    fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>> {
+        timed(|| self.0.retired(grant, squared))
+    }
+
+    fn reserve(
+        &mut self,
+        grant: GrantId,
+        entry: Entry,
+        noise: NoiseKind,
+    ) -> Result<Ticket, Refusal> {
+        timed(|| self.0.reserve(grant, entry, noise))
+    }
+
+    fn commit(&mut self, ticket: Ticket, reply: &[u8], hash: [u8; 32]) -> Result<Receipt, Refusal> {
+        timed(|| self.0.commit(ticket, reply, hash))
+    }
+
+    fn close(&mut self, grant: GrantId) -> Result<(), Refusal> {
+        timed(|| self.0.close(grant))
+    }
+
+    fn spent(&self, grant: GrantId) -> Option<Mu> {
+        self.0.spent(grant)
+    }
+
+    fn receipts(&self, grant: GrantId) -> Vec<Receipt> {
+        self.0.receipts(grant)
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
