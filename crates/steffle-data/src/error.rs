@@ -2,6 +2,7 @@
 
 mod cell;
 mod code;
+mod site;
 mod words;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use steffle_attributes::AttributesError;
 use steffle_model::record::{RecordsError, RowsError};
 
 pub use cell::CellError;
+pub use site::SiteError;
 pub(crate) use words::{list, meant};
 
 /// Why data were refused. No message holds the sensitive value of a record.
@@ -121,36 +123,9 @@ pub enum Error {
         /// What is wrong, with the line.
         message: String,
     },
-    /// Ids that cannot become pseudonyms, or a key that is none.
-    #[error("{}: {message}", path.display())]
-    Pseudonyms {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
-    /// A site's own file that cannot be used.
-    #[error("{}: {message}", path.display())]
-    Silo {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, with the line.
-        message: String,
-    },
-    /// A site that declares something else than was agreed on.
-    #[error(
-        "field `{field}` of its recipe is {}, and the job says {}; whoever is wrong changes it",
-        declared(own),
-        declared(agreed)
-    )]
-    Otherwise {
-        /// The field of the recipe.
-        field: &'static str,
-        /// What the site says.
-        own: Vec<String>,
-        /// What the job says.
-        agreed: Vec<String>,
-    },
+    /// What a site says of itself, or its ids.
+    #[error(transparent)]
+    Site(#[from] SiteError),
     /// A column type that has no meaning here.
     #[error(
         "{origin}: column `{column}` has type {found}; allowed are flat columns of booleans, \
@@ -465,14 +440,5 @@ impl Error {
 impl From<crate::parts::FilesError> for Error {
     fn from(problem: crate::parts::FilesError) -> Self {
         Self::Files(Box::new(problem))
-    }
-}
-
-/// Names as a message shows them.
-fn declared(names: &[String]) -> String {
-    match names {
-        [] => "nothing".to_owned(),
-        [one] => format!("`{one}`"),
-        several => format!("[{}]", several.join(", ")),
     }
 }

@@ -59,7 +59,7 @@ mod table;
 
 pub use dataset::Dataset;
 pub use describe::{ColumnDescription, Description, Group, Meaning, Share, describe};
-pub use error::{CellError, Error};
+pub use error::{CellError, Error, SiteError};
 pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{

@@ -13,8 +13,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::Error;
 use crate::table::write_atomically;
+use crate::{Error, SiteError};
 
 /// Keys have at least so many bytes.
 const SHORTEST_KEY: usize = 16;
@@ -35,7 +35,7 @@ impl PseudonymKey {
                  -c 32 /dev/urandom | base64 > KEY",
                 key.len()
             );
-            return Err(Error::Pseudonyms { path: path.to_path_buf(), message });
+            return Err(SiteError::Pseudonyms { path: path.to_path_buf(), message }.into());
         }
         Ok(Self(key))
     }
@@ -55,7 +55,8 @@ pub fn pseudonymise(
     column: &str,
     key: &PseudonymKey,
 ) -> Result<usize, Error> {
-    let refuse = |message: String| Error::Pseudonyms { path: from.to_path_buf(), message };
+    let refuse =
+        |message: String| Error::from(SiteError::Pseudonyms { path: from.to_path_buf(), message });
     let delimiter = match from.extension().and_then(|kind| kind.to_str()) {
         Some("csv") => b',',
         Some("tsv") => b'\t',

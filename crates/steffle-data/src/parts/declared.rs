@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
+use crate::{Error, SiteError};
 
 /// What a site declares: names that are agreed, and a summary of its columns. Nothing of it is
 /// computed from s.
@@ -79,7 +79,7 @@ impl Declared {
         }
         for (field, own, agreed) in fields {
             if own != agreed {
-                return Err(Error::Otherwise { field, own, agreed });
+                return Err(SiteError::Otherwise { field, own, agreed }.into());
             }
         }
         Ok(())

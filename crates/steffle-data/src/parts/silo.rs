@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use steffle_site::node::Allows;
 
-use crate::Error;
 use crate::recipe::Recipe;
+use crate::{Error, SiteError};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -109,7 +109,8 @@ impl Silo {
     /// policy for simulations speaks for.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
-        let refuse = |message: String| Error::Silo { path: path.to_path_buf(), message };
+        let refuse =
+            |message: String| Error::from(SiteError::Silo { path: path.to_path_buf(), message });
         let mut silo: Self = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
         silo.check().map_err(refuse)?;
         let folder = path.parent().unwrap_or(Path::new(""));
