@@ -32,6 +32,14 @@ pub enum CappedError {
          scale the columns to about unit variance"
     )]
     Range,
+    /// A matrix of other features.
+    #[error("a Gram matrix of {found} features, where records have {expected}")]
+    Size {
+        /// Rows of the matrix.
+        found: usize,
+        /// Features of a record.
+        expected: usize,
+    },
 }
 
 /// A silo's features with the coefficient of each record in the message.
@@ -67,6 +75,11 @@ impl<'a> Capped<'a> {
         units: Option<&[u32]>,
         agree: impl FnOnce(f64) -> f64,
     ) -> Result<Self, CappedError> {
+        // Whoever sends a matrix may send one of any size.
+        let (found, expected) = (gram.size(), features.size());
+        if found != expected {
+            return Err(CappedError::Size { found, expected });
+        }
         let mut normal = gram.clone();
         normal.add_diagonal(GAMMA);
         let whitening = Whitening::new(gram, GAMMA)?;

@@ -108,6 +108,7 @@ impl Builder {
     }
 
     /// The code of the last cell, where cells are text; that of a missing one too.
+    #[cfg(feature = "parquet")]
     pub(super) fn last_code(&self) -> Option<u32> {
         match &self.cells {
             Cells::Numbers(_) => None,
@@ -116,6 +117,7 @@ impl Builder {
     }
 
     /// One more cell like one before; whether it was taken.
+    #[cfg(feature = "parquet")]
     pub(super) fn push_code(&mut self, code: u32) -> bool {
         match &mut self.cells {
             Cells::Numbers(_) => false,

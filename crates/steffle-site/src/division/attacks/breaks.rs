@@ -123,6 +123,18 @@ fn a_gram_matrix_whose_inverse_is_not_finite_is_refused() {
     assert_eq!(refused.unwrap_err(), CappedError::Whitening(WhiteningError::Range));
 }
 
+/// A matrix of fewer features than records have was read past its end.
+#[test]
+fn a_gram_matrix_of_another_size_is_refused() {
+    let layout = Layout { numeric: 2, categorical: 0, features: 2 };
+    let rows = Rows::new(layout, 2, vec![1.0; 4], vec![]).unwrap();
+    for size in [1, 2, 4] {
+        let gram = Symmetric::from_lower(size, |i, j| f64::from(u8::from(i == j)));
+        let refused = Capped::with_gram(Features::whole(&rows), gram, None, |cap| cap);
+        assert_eq!(refused.unwrap_err(), CappedError::Size { found: size, expected: 3 });
+    }
+}
+
 /// Holders elsewhere priced the rounding of a unit's 1,000 rows as one row's.
 #[test]
 fn all_rows_of_a_unit_are_priced_where_they_are_handed_over() {
