@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Test modules whose files are not called `tests.rs`: attacks on the attributes division, and what
 /// they need.
-const TESTS: [&str; 2] = ["division/attacks", "steffle-attributes/src/attack.rs"];
+const TESTS: [&str; 3] = ["tests", "division/attacks", "steffle-attributes/src/attack.rs"];
 
 /// The crates that the algorithm consists of.
 const ALGORITHM: [&str; 6] = [
