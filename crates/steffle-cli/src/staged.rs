@@ -131,8 +131,11 @@ impl Drop for Staged {
 
 /// Whether a process that was killed left it.
 fn abandoned(path: &Path) -> bool {
-    let lock = File::open(path.join(LOCK));
-    lock.is_ok_and(|lock| lock.try_lock().is_ok())
+    match File::open(path.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        // It was killed before it had made its lock.
+        Err(_) => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+    }
 }
 
 fn busy(target: &Path, temporary: &Path) -> Failure {

@@ -28,6 +28,9 @@ pub(crate) const RULE: FitRule = FitRule::FewTrips;
 /// Where that is gradients alone, models are solved this well, or after this many evaluations.
 pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1e-5 };
 
+/// The code of a run that ended because a site did not reply.
+pub const LOST: &str = "steffle::train::lost";
+
 /// A federation that is ready to train.
 ///
 /// Nodes have joined and the unconstrained model is known.
@@ -226,7 +229,7 @@ pub(crate) fn failed(error: &FederationError) -> Error {
     }
     if let FederationError::Lost { .. } = error {
         let help = "a run with a <journal> goes on by the same command, from where it was";
-        return Error::data("train::lost", error.to_string()).with_help(help);
+        return Error::data(LOST, error.to_string()).with_help(help);
     }
     Error::data("train::failed", error.to_string())
 }

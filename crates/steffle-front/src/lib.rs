@@ -61,7 +61,7 @@ pub use steffle_baselines::theory;
 pub use steffle_data::{Column, Dialect, Recipe};
 
 pub use error::{Error, Status};
-pub use ground::Ground;
+pub use ground::{Ground, LOST};
 pub use leaves::{Counts, Leaves};
 pub use method::{
     Accounting, Aim, Announced, BatchSize, Divided, Entry, Given, Goal, Look, Method, Mode,

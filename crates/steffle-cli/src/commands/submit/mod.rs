@@ -27,9 +27,6 @@ use watch::{End, Outcome, passing, watch};
 /// Between two looks at who is there.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// What the server's process ends with when a site does not reply.
-const LOST: &str = "steffle::train::lost";
-
 /// What `submit --json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
@@ -119,7 +116,7 @@ impl Run<'_> {
                 End::Told(outcome) => {
                     let failed = failure(&outcome);
                     // A site that is back is worth another job; any other end is one.
-                    if failed.code != LOST || self.all_present().is_err() {
+                    if failed.code != steffle_front::LOST || self.all_present().is_err() {
                         return Err(failed);
                     }
                     why = format!("job {id}: {failed}");
