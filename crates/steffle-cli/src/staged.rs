@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::interrupt::{self, Unfinished};
@@ -30,6 +32,10 @@ pub(crate) struct Staged {
 
 /// The file in an unfinished directory that its process has locked.
 const LOCK: &str = "lock";
+
+/// How often it is looked at before its process is taken to live, and how long between two looks.
+const LOOKS: u8 = 10;
+const PAUSE: Duration = Duration::from_millis(50);
 
 impl Staged {
     /// Starts a directory; creates the directories above it.
@@ -132,7 +138,11 @@ impl Drop for Staged {
 /// Whether a process that was killed left it.
 fn abandoned(path: &Path) -> bool {
     match File::open(path.join(LOCK)) {
-        Ok(lock) => lock.try_lock().is_ok(),
+        // The lock of a process that was just killed may outlive it by a moment.
+        Ok(lock) => (0..LOOKS).any(|look| {
+            thread::sleep(PAUSE * u32::from(look > 0));
+            lock.try_lock().is_ok()
+        }),
         // It was killed before it had made its lock.
         Err(_) => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
     }
