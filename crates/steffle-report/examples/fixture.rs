@@ -1,4 +1,4 @@
-//! Draws the made-up study of the tests, to be looked at:
+//! Draws the made-up comparison of the tests, to be looked at:
 //!
 //! ```text
 //! cargo run -p steffle-report --example fixture -- DIRECTORY
@@ -15,13 +15,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = std::env::args_os().nth(1).ok_or("name a directory for the pictures")?;
     let directory = PathBuf::from(directory);
     fs::create_dir_all(&directory)?;
-    let study = fixture::study();
-    for panel in &study.panels {
+    let comparison = fixture::comparison();
+    for panel in &comparison.panels {
         fs::write(directory.join(format!("{}.svg", panel.id)), steffle_report::svg(panel)?)?;
         fs::write(directory.join(format!("{}.png", panel.id)), steffle_report::png(panel)?)?;
     }
     let page = directory.join("report.html");
-    fs::write(&page, steffle_report::html(&study)?)?;
+    fs::write(&page, steffle_report::html(&comparison)?)?;
     println!("{}", page.display());
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What an audit found, as plain data for its page.
 
-use crate::study::Table;
+use crate::comparison::Table;
 
 /// What a page says about one audit.
 ///

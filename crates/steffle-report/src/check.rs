@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::comparison::{Comparison, Kind, Panel};
 use crate::error::{Error, Result};
-use crate::study::{Kind, Panel, Study};
 
 /// Refuses panels that cannot be drawn and ids that are not unique.
-pub(crate) fn study(study: &Study) -> Result<()> {
+pub(crate) fn comparison(comparison: &Comparison) -> Result<()> {
     let mut ids = BTreeSet::new();
-    for panel in &study.panels {
+    for panel in &comparison.panels {
         self::panel(panel)?;
         if !ids.insert(&panel.id) {
             return Err(Error::Duplicate { id: panel.id.clone() });

@@ -35,7 +35,7 @@ pub enum Error {
         /// What the encoder said.
         reason: String,
     },
-    /// A study that could not be written as JSON.
-    #[error("the study could not be written as JSON: {0}")]
+    /// A comparison that could not be written as JSON.
+    #[error("the comparison could not be written as JSON: {0}")]
     Json(String),
 }

@@ -1,11 +1,11 @@
-//! Results as pictures: a [`Study`] is plain data, and everything here is a pure function of it.
+//! Results as pictures: a [`Comparison`] is plain data, and everything here is a pure function of it.
 //!
-//! [`svg`] and [`png()`] draw one [`Panel`]; [`run_html`] makes the page of one run ([`RunPage`]), [`audit_html`] that of an audit ([`AuditPage`]); [`html`] makes one page of a whole study that needs nothing
+//! [`svg`] and [`png()`] draw one [`Panel`]; [`run_html`] makes the page of one run ([`RunPage`]), [`audit_html`] that of an audit ([`AuditPage`]); [`html`] makes one page of a whole comparison that needs nothing
 //! else, no network and no other file. The crate knows no method, no data set and no file: whoever
-//! ran the methods fills in a [`Study`], and whoever asked for pictures writes them down.
+//! ran the methods fills in a [`Comparison`], and whoever asked for pictures writes them down.
 //!
 //! ```
-//! use steffle_report::{Curve, Kind, Panel, Point, Privacy, Study};
+//! use steffle_report::{Curve, Kind, Panel, Point, Privacy, Comparison};
 //!
 //! let points = [(15.3, 18.0), (16.0, 6.0), (16.8, 1.0)].map(|(x, y)| Point {
 //!     x,
@@ -46,8 +46,8 @@
 //! };
 //! assert!(steffle_report::svg(&panel)?.contains("one-shot</text>"));
 //! assert!(steffle_report::png(&panel)?.starts_with(b"\x89PNG"));
-//! let study = Study { title: "Example".into(), panels: vec![panel], ..Study::default() };
-//! assert!(steffle_report::html(&study)?.starts_with("<!doctype html>"));
+//! let comparison = Comparison { title: "Example".into(), panels: vec![panel], ..Comparison::default() };
+//! assert!(steffle_report::html(&comparison)?.starts_with("<!doctype html>"));
 //! # Ok::<(), steffle_report::Error>(())
 //! ```
 //!
@@ -57,21 +57,22 @@
 
 mod audit;
 mod check;
+mod comparison;
 mod error;
 mod escape;
 mod html;
 mod metrics;
 mod plot;
 mod run;
-mod study;
 mod words;
 
 pub use audit::{AuditPage, ErrorCurves};
+pub use comparison::{
+    Comparison, Curve, EqualError, Fit, Kind, Mark, Panel, Point, Privacy, Published, Reached,
+    Table,
+};
 pub use error::{Error, Result};
 pub use html::{audit_html, html, metrics_html, run_html};
 pub use metrics::MetricsPage;
 pub use plot::{png, svg};
 pub use run::{Measure, RunPage};
-pub use study::{
-    Curve, EqualError, Fit, Kind, Mark, Panel, Point, Privacy, Published, Reached, Study, Table,
-};

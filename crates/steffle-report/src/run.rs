@@ -1,6 +1,6 @@
 //! One training run, as plain data for its page.
 
-use crate::study::{Panel, Table};
+use crate::comparison::{Panel, Table};
 
 /// What a page says about one run. Shares are in percent.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,7 +1,7 @@
 //! What is written about curves, the same words in figures, tables and tips.
 
+use crate::comparison::{Curve, Panel, Point, Privacy, Published};
 use crate::plot::short;
-use crate::study::{Curve, Panel, Point, Privacy, Published};
 
 /// An epsilon as the value of a toggle: `none` for no privacy.
 pub(crate) fn epsilon_key(epsilon: Option<f64>) -> String {

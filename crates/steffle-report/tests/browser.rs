@@ -15,7 +15,7 @@ mod needs_chromium {
     use crate::fixture;
 
     fn open(name: &str) -> Browser {
-        Browser::open(name, &steffle_report::html(&fixture::study()).unwrap())
+        Browser::open(name, &steffle_report::html(&fixture::comparison()).unwrap())
     }
 
     /// Visible elements of a selector.
@@ -27,10 +27,10 @@ mod needs_chromium {
 
     #[test]
     fn every_curve_is_drawn_nothing_is_logged_and_nothing_fetched() {
-        let study = fixture::study();
+        let comparison = fixture::comparison();
         let mut browser = open("drawn");
-        let curves: usize = study.panels.iter().map(|panel| panel.curves.len()).sum();
-        assert_eq!(shown(&mut browser, ".panel"), study.panels.len() as f64);
+        let curves: usize = comparison.panels.iter().map(|panel| panel.curves.len()).sum();
+        assert_eq!(shown(&mut browser, ".panel"), comparison.panels.len() as f64);
         assert_eq!(shown(&mut browser, "figure .curve"), curves as f64);
         assert_eq!(
             shown(&mut browser, "figure .name"),
@@ -38,9 +38,13 @@ mod needs_chromium {
             "three published points"
         );
         let text = browser.string("document.body.innerText");
-        for expected in
-            [&study.command, &study.versions[0], &study.notes[1], "0 to 14", "PF-LD (published)"]
-        {
+        for expected in [
+            &comparison.command,
+            &comparison.versions[0],
+            &comparison.notes[1],
+            "0 to 14",
+            "PF-LD (published)",
+        ] {
             assert!(text.contains(expected), "{expected} is not on the page");
         }
         assert_eq!(browser.complaints(), Vec::<serde_json::Value>::new());
@@ -113,14 +117,14 @@ mod needs_chromium {
 
     #[test]
     fn pointer_and_keyboard_show_the_values_of_a_point() {
-        let study = fixture::study();
+        let comparison = fixture::comparison();
         let mut browser = open("values");
         assert_eq!(shown(&mut browser, "#tip"), 0.0);
-        let pf_ld = &study.panels[0].curves[4];
+        let pf_ld = &comparison.panels[0].curves[4];
         let point = &pf_ld.points[3];
         browser.point_at(&format!(
             "#{} .wide .curve[data-method=pf-ld] .point[data-index='3']",
-            study.panels[0].id.replace('.', "\\.")
+            comparison.panels[0].id.replace('.', "\\.")
         ));
         let tip = browser.string("document.getElementById('tip').textContent");
         let expected = format!(
@@ -150,10 +154,10 @@ mod needs_chromium {
 
     #[test]
     fn data_can_be_taken_from_the_page() {
-        let study = fixture::study();
+        let comparison = fixture::comparison();
         let mut browser = open("data");
         let json = browser.string("document.getElementById('study').textContent");
-        assert_eq!(serde_json::from_str::<steffle_report::Study>(&json).unwrap(), study);
+        assert_eq!(serde_json::from_str::<steffle_report::Comparison>(&json).unwrap(), comparison);
         // What a click would save, kept instead of saved.
         browser.value(
         "window.saved = [], URL.createObjectURL = blob => { blob.text().then(text => saved.push(text)); return '#'; }, 0",
@@ -164,9 +168,12 @@ mod needs_chromium {
         browser.value("new Promise(done => setTimeout(done, 50))");
         let saved: Vec<String> = serde_json::from_value(browser.value("window.saved")).unwrap();
         assert_eq!(saved.len(), 3);
-        assert_eq!(serde_json::from_str::<steffle_report::Study>(&saved[0]).unwrap(), study);
+        assert_eq!(
+            serde_json::from_str::<steffle_report::Comparison>(&saved[0]).unwrap(),
+            comparison
+        );
         let panel: steffle_report::Panel = serde_json::from_str(&saved[1]).unwrap();
-        assert_eq!(panel, *study.panels.last().unwrap());
+        assert_eq!(panel, *comparison.panels.last().unwrap());
         assert!(saved[2].starts_with("<svg") && saved[2].contains("stationarity gap"));
     }
 
@@ -195,7 +202,7 @@ mod needs_chromium {
     #[test]
     fn svg_files_are_well_formed() {
         let mut browser = open("well-formed");
-        for panel in fixture::study().panels {
+        for panel in fixture::comparison().panels {
             let file = serde_json::json!(steffle_report::svg(&panel).unwrap());
             let parse = format!("new DOMParser().parseFromString({file}, 'image/svg+xml')");
             assert_eq!(
@@ -244,11 +251,11 @@ mod needs_chromium {
 
     #[test]
     fn figures_and_tables_are_there_without_scripts() {
-        let study = fixture::study();
+        let comparison = fixture::comparison();
         let mut browser = open("static");
         browser.call("Emulation.setScriptExecutionDisabled", serde_json::json!({ "value": true }));
         browser.reload();
-        let curves: usize = study.panels.iter().map(|panel| panel.curves.len()).sum();
+        let curves: usize = comparison.panels.iter().map(|panel| panel.curves.len()).sum();
         assert_eq!(shown(&mut browser, "figure .curve"), curves as f64);
         assert_eq!(shown(&mut browser, "#filters, button"), 0.0, "nothing that would not work");
         assert!(
@@ -273,7 +280,7 @@ mod needs_chromium {
             assert_eq!(browser.value(outside), serde_json::json!([]), "at {width} pixels");
         }
         let text = browser.string("document.getElementById('filters').innerText");
-        for curve in &fixture::study().panels[0].curves {
+        for curve in &fixture::comparison().panels[0].curves {
             assert!(text.contains(&curve.label), "{} is not among {text}", curve.label);
         }
     }

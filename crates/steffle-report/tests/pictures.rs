@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use steffle_report::{Panel, Study, html, png, svg};
+use steffle_report::{Comparison, Panel, html, png, svg};
 
 fn panel() -> Panel {
     fixture::trade_off("adult", 1.0, 0.0)
@@ -57,21 +57,21 @@ fn png_files_are_twice_as_large_and_not_blank() {
 }
 
 #[test]
-fn the_same_study_gives_the_same_bytes() {
-    assert_eq!(html(&fixture::study()), html(&fixture::study()));
+fn the_same_comparison_gives_the_same_bytes() {
+    assert_eq!(html(&fixture::comparison()), html(&fixture::comparison()));
     assert_eq!(png(&panel()), png(&panel()));
 }
 
 #[test]
-fn a_study_comes_back_from_json_as_it_went_in() {
-    let study = fixture::study();
-    let json = serde_json::to_string(&study).unwrap();
-    assert_eq!(serde_json::from_str::<Study>(&json).unwrap(), study);
+fn a_comparison_comes_back_from_json_as_it_went_in() {
+    let comparison = fixture::comparison();
+    let json = serde_json::to_string(&comparison).unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(&json).unwrap(), comparison);
 }
 
 #[test]
 fn the_page_names_no_other_place() {
-    let page = html(&fixture::study()).unwrap();
+    let page = html(&fixture::comparison()).unwrap();
     let rest = page.replace("http://www.w3.org/2000/svg", "");
     for reference in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!rest.contains(reference), "{reference}");
@@ -82,13 +82,13 @@ fn the_page_names_no_other_place() {
 #[test]
 fn what_is_written_cannot_become_markup() {
     let bad = "</script><script>alert(1)</script><!-- \"' & <b>";
-    let mut study = fixture::study();
-    (study.title, study.command) = (bad.into(), bad.into());
-    study.panels.truncate(1);
-    (study.panels[0].title, study.panels[0].curves[0].label) = (bad.into(), bad.into());
-    let page = html(&study).unwrap();
+    let mut comparison = fixture::comparison();
+    (comparison.title, comparison.command) = (bad.into(), bad.into());
+    comparison.panels.truncate(1);
+    (comparison.panels[0].title, comparison.panels[0].curves[0].label) = (bad.into(), bad.into());
+    let page = html(&comparison).unwrap();
     assert!(!page.contains("<script>alert") && !page.contains("<!--") && !page.contains("<b>"));
     assert_eq!(page.matches("</script>").count(), 2, "only the two of the page itself");
-    let json = page.split("id=\"study\">").nth(1).unwrap().split("</script>").next().unwrap();
-    assert_eq!(serde_json::from_str::<Study>(json).unwrap(), study);
+    let json = page.split("id=\"comparison\">").nth(1).unwrap().split("</script>").next().unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(json).unwrap(), comparison);
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::study::{Curve, Point, Privacy};
+use crate::comparison::{Curve, Point, Privacy};
 
 fn with(point: Point, kind: Kind) -> Panel {
     Panel {
@@ -60,6 +60,6 @@ fn names_of_panels_are_file_names_and_unique() {
         let panel = Panel { id: id.into(), ..fine.clone() };
         assert!(matches!(super::panel(&panel), Err(Error::Value { .. })), "{id}");
     }
-    let twice = Study { panels: vec![fine.clone(), fine], ..Study::default() };
-    assert_eq!(study(&twice), Err(Error::Duplicate { id: "a-1.5".into() }));
+    let twice = Comparison { panels: vec![fine.clone(), fine], ..Comparison::default() };
+    assert_eq!(comparison(&twice), Err(Error::Duplicate { id: "a-1.5".into() }));
 }

@@ -1,4 +1,4 @@
-//! A study as one page that needs nothing else: figures are drawn here, in Rust, so that they are there
+//! A comparison as one page that needs nothing else: figures are drawn here, in Rust, so that they are there
 //! without a script too; a small script adds toggles, values under the pointer and downloads.
 
 mod audit;
@@ -9,10 +9,10 @@ mod table;
 use std::collections::BTreeSet;
 
 use crate::check;
+use crate::comparison::{Comparison, Panel};
 use crate::error::Result;
 use crate::escape::escape;
 use crate::plot::{self, Ink, Looks, PUBLISHED, Size};
-use crate::study::{Panel, Study};
 use crate::words::epsilon_key;
 
 pub use audit::audit_html;
@@ -25,14 +25,14 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// A study as an HTML page. Refuses panels that cannot be drawn and panels of one id.
-pub fn html(study: &Study) -> Result<String> {
-    check::study(study)?;
-    let looks = Looks::of(&study.panels);
-    let title = escape(&study.title);
+/// A comparison as an HTML page. Refuses panels that cannot be drawn and panels of one id.
+pub fn html(comparison: &Comparison) -> Result<String> {
+    check::comparison(comparison)?;
+    let looks = Looks::of(&comparison.panels);
+    let title = escape(&comparison.title);
     // Nothing in a script element without `<` can end it; in JSON it only stands inside strings.
     let json =
-        serde_json::to_string(study).map_err(|error| crate::Error::Json(error.to_string()))?;
+        serde_json::to_string(comparison).map_err(|error| crate::Error::Json(error.to_string()))?;
     let json = json.replace('<', "\\u003c");
     Ok(format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -44,10 +44,10 @@ pub fn html(study: &Study) -> Result<String> {
          <script type=\"application/json\" id=\"study\">{json}</script>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         inks = inks(),
-        header = header(study),
-        filters = filters(study, &looks),
-        figures = figures(study, &looks),
-        tables = tables(study),
+        header = header(comparison),
+        filters = filters(comparison, &looks),
+        figures = figures(comparison, &looks),
+        tables = tables(comparison),
     ))
 }
 
@@ -65,8 +65,8 @@ fn inks() -> String {
     format!(":root {{ {light} }}\n{dark}{classes}")
 }
 
-fn header(study: &Study) -> String {
-    let sections = figure_ids(study).into_iter().map(|figure| {
+fn header(comparison: &Comparison) -> String {
+    let sections = figure_ids(comparison).into_iter().map(|figure| {
         format!(
             "<li><a href=\"#{figure}\">{}</a></li>",
             escape(&heading(figure)),
@@ -75,30 +75,30 @@ fn header(study: &Study) -> String {
     });
     let mut links: String = sections.collect();
     links.push_str("<li><a href=\"#privacy\">Privacy of every curve</a></li>");
-    if !study.tables.is_empty() {
+    if !comparison.tables.is_empty() {
         links.push_str("<li><a href=\"#tables\">Tables</a></li>");
     }
-    let notes = each(&study.notes, |note| format!("<p>{}</p>\n", escape(note)));
+    let notes = each(&comparison.notes, |note| format!("<p>{}</p>\n", escape(note)));
     format!(
         "<header>\n<h1>{}</h1>\n<pre><code>{}</code></pre>\n<dl>\n\
          <dt>Versions</dt><dd>{}</dd>\n<dt>Date</dt><dd>{}</dd>\n<dt>Machine</dt><dd>{}</dd>\n\
          <dt>Seeds</dt><dd>{}</dd>\n</dl>\n\
          <p class=\"script\"><button type=\"button\" data-save=\"study\">All data (JSON)</button></p>\n\
          {notes}<nav aria-label=\"Figures\"><ul>{links}</ul></nav>\n</header>\n",
-        escape(&study.title),
-        escape(&study.command),
-        escape(&study.versions.join(", ")),
-        escape(&study.date),
-        escape(&study.machine),
-        seeds(&study.seeds),
+        escape(&comparison.title),
+        escape(&comparison.command),
+        escape(&comparison.versions.join(", ")),
+        escape(&comparison.date),
+        escape(&comparison.machine),
+        seeds(&comparison.seeds),
     )
 }
 
 /// Toggles for methods, epsilons and data. They do nothing without the script, which shows them.
-fn filters(study: &Study, looks: &Looks) -> String {
+fn filters(comparison: &Comparison, looks: &Looks) -> String {
     let mut methods: Vec<(&str, String, &str)> = Vec::new();
     let mut epsilons: Vec<Option<f64>> = Vec::new();
-    for curve in study.panels.iter().flat_map(|panel| &panel.curves) {
+    for curve in comparison.panels.iter().flat_map(|panel| &panel.curves) {
         if !methods.iter().any(|(method, ..)| *method == curve.method) {
             methods.push((&curve.method, plot::sign(looks.look(curve, 0)), &curve.label));
         }
@@ -106,13 +106,13 @@ fn filters(study: &Study, looks: &Looks) -> String {
             epsilons.push(curve.epsilon);
         }
     }
-    if study.panels.iter().any(|panel| !panel.published.is_empty()) {
+    if comparison.panels.iter().any(|panel| !panel.published.is_empty()) {
         methods.push((PUBLISHED, plot::published_sign(), PUBLISHED));
     }
     epsilons.sort_by(|left, right| {
         left.unwrap_or(f64::INFINITY).total_cmp(&right.unwrap_or(f64::INFINITY))
     });
-    let data: BTreeSet<&str> = study.panels.iter().map(|panel| panel.data.as_str()).collect();
+    let data: BTreeSet<&str> = comparison.panels.iter().map(|panel| panel.data.as_str()).collect();
 
     // A switch has the name that stands beside the curves.
     let methods = methods.iter().map(|(method, sign, label)| toggle("method", method, sign, label));
@@ -144,9 +144,9 @@ fn toggle(name: &str, value: &str, sign: &str, words: &str) -> String {
     )
 }
 
-fn figures(study: &Study, looks: &Looks) -> String {
+fn figures(comparison: &Comparison, looks: &Looks) -> String {
     let section = |figure: &str| {
-        let panels = study.panels.iter().filter(|panel| panel.figure == figure);
+        let panels = comparison.panels.iter().filter(|panel| panel.figure == figure);
         let panels: String = panels.map(|panel| article(panel, looks)).collect();
         format!(
             "<section class=\"figure\" id=\"{}\">\n<h2>{}</h2>\n<div class=\"panels\">\n{panels}</div>\n</section>\n",
@@ -154,7 +154,7 @@ fn figures(study: &Study, looks: &Looks) -> String {
             escape(&heading(figure))
         )
     };
-    figure_ids(study).into_iter().map(section).collect()
+    figure_ids(comparison).into_iter().map(section).collect()
 }
 
 fn article(panel: &Panel, looks: &Looks) -> String {
@@ -175,13 +175,13 @@ fn article(panel: &Panel, looks: &Looks) -> String {
     )
 }
 
-fn tables(study: &Study) -> String {
+fn tables(comparison: &Comparison) -> String {
     let mut out = format!(
         "<section id=\"privacy\">\n<h2>Privacy of every curve</h2>\n{}</section>\n",
-        table::privacy(study)
+        table::privacy(comparison)
     );
-    if !study.tables.is_empty() {
-        let tables = each(&study.tables, table::plain);
+    if !comparison.tables.is_empty() {
+        let tables = each(&comparison.tables, table::plain);
         out.push_str("<section id=\"tables\">\n<h2>Tables</h2>\n");
         out.push_str(&tables);
         out.push_str("</section>\n");
@@ -195,9 +195,9 @@ fn each<T>(items: impl IntoIterator<Item = T>, piece: impl Fn(T) -> String) -> S
 }
 
 /// Figures in the order of their first panel.
-fn figure_ids(study: &Study) -> Vec<&str> {
+fn figure_ids(comparison: &Comparison) -> Vec<&str> {
     let mut ids: Vec<&str> = Vec::new();
-    for panel in &study.panels {
+    for panel in &comparison.panels {
         if !ids.contains(&panel.figure.as_str()) {
             ids.push(&panel.figure);
         }

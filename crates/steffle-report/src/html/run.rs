@@ -2,11 +2,11 @@
 
 use super::{each, inks, table};
 use crate::check;
+use crate::comparison::{Comparison, Panel};
 use crate::error::Result;
 use crate::escape::escape;
 use crate::plot::{self, Looks, Size};
 use crate::run::{Measure, RunPage};
-use crate::study::{Panel, Study};
 
 pub(super) const STYLE: &str = include_str!("page.css");
 pub(super) const RUN_STYLE: &str = include_str!("run.css");
@@ -15,7 +15,7 @@ pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; 
 
 /// A run as an HTML page. Refuses drawings that cannot be drawn.
 pub fn run_html(page: &RunPage) -> Result<String> {
-    check::study(&Study { panels: page.panels.clone(), ..Study::default() })?;
+    check::comparison(&Comparison { panels: page.panels.clone(), ..Comparison::default() })?;
     let looks = Looks::of(&page.panels);
     let facts = each(&page.facts, |(name, words)| {
         format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(words))

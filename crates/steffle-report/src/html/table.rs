@@ -1,9 +1,9 @@
 //! Tables of a page.
 
 use super::each;
+use crate::comparison::{Comparison, Curve, Panel, Table};
 use crate::escape::escape;
 use crate::plot::short;
-use crate::study::{Curve, Panel, Study, Table};
 use crate::words::{differing_claim, epsilon_key, honest, spread};
 
 /// The violation at equal error; nothing for a panel without such rows.
@@ -39,9 +39,9 @@ pub(super) fn equal_error(panel: &Panel) -> String {
 }
 
 /// What every curve promises, each promise once.
-pub(super) fn privacy(study: &Study) -> String {
+pub(super) fn privacy(comparison: &Comparison) -> String {
     let mut rows: Vec<(&str, &Curve)> = Vec::new();
-    for panel in &study.panels {
+    for panel in &comparison.panels {
         for curve in &panel.curves {
             let same = |(data, other): &(&str, &Curve)| {
                 *data == panel.data

@@ -16,8 +16,8 @@ pub(crate) use style::{Ink, Look, Looks};
 
 use crate::audit::ErrorCurves;
 use crate::check;
+use crate::comparison::Panel;
 use crate::error::{Error, Result};
-use crate::study::Panel;
 
 /// A panel as an SVG file: stands alone, on white, its words are text. Refuses values that no axis can
 /// show.

@@ -6,7 +6,7 @@ use super::label::{Area, Spot, Taken, Wish};
 use super::scene::{Anchor, Group, Item, Outline, Path, Place, Scene, Stroke, Text};
 use super::style::{Ink, Look, Looks, Shape};
 use crate::check::logarithmic;
-use crate::study::{Curve, Fit, Panel, Point};
+use crate::comparison::{Curve, Fit, Panel, Point};
 use crate::words;
 
 /// How wide a picture is.

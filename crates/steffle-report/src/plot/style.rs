@@ -1,7 +1,7 @@
 //! Which method looks how: the same in every panel, told apart without colour too.
 
 use super::scene::{Item, Outline, Path, Place, Stroke};
-use crate::study::{Curve, Panel};
+use crate::comparison::{Curve, Panel};
 
 /// What something is drawn with. A page may replace the colours by those of a dark theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

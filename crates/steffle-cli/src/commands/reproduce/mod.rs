@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use steffle_report::{Panel, Study};
+use steffle_report::{Comparison, Panel};
 
 use self::experiment::{AVERAGED, Experiment};
 use self::headline::headline;
@@ -61,7 +61,7 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
     }
     let lines = run_all(&runs, threads, &directory, |_| Ok(()))?;
 
-    let mut study = Study {
+    let mut comparison = Comparison {
         title: title(command),
         command: command_line(command, &asked),
         versions: vec![format!("steffle {}", env!("CARGO_PKG_VERSION"))],
@@ -73,29 +73,29 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
         ),
         seeds: seeds.iter().filter_map(|seed| seed.parse().ok()).collect(),
         notes: absent,
-        ..Study::default()
+        ..Comparison::default()
     };
     for (experiment, places) in experiments.iter().zip(&places) {
         let ended: Vec<Ended<'_>> =
             places.iter().map(|&place| Ended::new(&runs[place], &lines[place])).collect();
-        study.panels.extend(panels(experiment, &ended));
+        comparison.panels.extend(panels(experiment, &ended));
     }
     if matches!(command.what, What::Headline | What::All) {
         let averaged = |panel: &&Panel| AVERAGED.contains(&panel.figure.as_str());
-        let panels: Vec<&Panel> = study.panels.iter().filter(averaged).collect();
+        let panels: Vec<&Panel> = comparison.panels.iter().filter(averaged).collect();
         let table = headline(&panels);
-        study.tables.push(table);
+        comparison.tables.push(table);
     }
     if with_theory {
-        let numbers: Vec<u64> = study.seeds.clone();
+        let numbers: Vec<u64> = comparison.seeds.clone();
         let (panels, slopes) = theory(&numbers, command.quick, threads)?;
-        study.panels.extend(panels);
-        study.tables.push(slopes);
+        comparison.panels.extend(panels);
+        comparison.tables.push(slopes);
     }
     let failed = failures(&lines);
-    study.notes.extend(failed.clone());
-    write_all(&directory, &study, &lines)?;
-    present(&study, &directory, output)?;
+    comparison.notes.extend(failed.clone());
+    write_all(&directory, &comparison, &lines)?;
+    present(&comparison, &directory, output)?;
     match failed {
         None => Ok(()),
         Some(message) => Err(Failure::data("reproduce::failed_runs", message)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steffle_report::{Panel, Privacy, Reached, Study, Table, html, png, svg};
+use steffle_report::{Comparison, Panel, Privacy, Reached, Table, html, png, svg};
 
 use super::flat::write_parquet;
 use crate::commands::sweep::write;
@@ -12,7 +12,11 @@ use crate::failure::Failure;
 use crate::ui::{Output, Progress, Rows, wrap};
 
 /// Writes the data, the pictures, the tables and the page.
-pub(super) fn write_all(directory: &Path, study: &Study, lines: &[Value]) -> Result<(), Failure> {
+pub(super) fn write_all(
+    directory: &Path,
+    comparison: &Comparison,
+    lines: &[Value],
+) -> Result<(), Failure> {
     let progress = Progress::start("Drawing");
     let figures = directory.join("figures");
     fs::create_dir_all(&figures).map_err(|error| Failure::at(&figures, &error))?;
@@ -20,22 +24,26 @@ pub(super) fn write_all(directory: &Path, study: &Study, lines: &[Value]) -> Res
         write_parquet(&directory.join("results.parquet"), lines)?;
     }
     let drawn = |error: steffle_report::Error| Failure::bug(error.to_string());
-    progress.steps("Drawing", study.panels.len());
-    for panel in &study.panels {
+    progress.steps("Drawing", comparison.panels.len());
+    for panel in &comparison.panels {
         write(&figures.join(format!("{}.svg", panel.id)), svg(panel).map_err(drawn)?.as_bytes())?;
         write(&figures.join(format!("{}.png", panel.id)), &png(panel).map_err(drawn)?)?;
         progress.step();
     }
-    let data = serde_json::to_string_pretty(study).map_err(|e| Failure::bug(e.to_string()))?;
+    let data = serde_json::to_string_pretty(comparison).map_err(|e| Failure::bug(e.to_string()))?;
     write(&directory.join("study.json"), (data + "\n").as_bytes())?;
-    write(&directory.join("tables.md"), markdown(study).as_bytes())?;
-    write(&directory.join("report.html"), html(study).map_err(drawn)?.as_bytes())
+    write(&directory.join("tables.md"), markdown(comparison).as_bytes())?;
+    write(&directory.join("report.html"), html(comparison).map_err(drawn)?.as_bytes())
 }
 
 /// What was found, in a terminal.
-pub(super) fn present(study: &Study, directory: &Path, output: Output) -> Result<(), Failure> {
+pub(super) fn present(
+    comparison: &Comparison,
+    directory: &Path,
+    output: Output,
+) -> Result<(), Failure> {
     let mut text = String::new();
-    for Table { title, columns, rows, caption } in tables(study) {
+    for Table { title, columns, rows, caption } in tables(comparison) {
         text += &format!("{}\n", output.strong(&title));
         let mut shown = Rows::new(&columns.iter().map(String::as_str).collect::<Vec<_>>());
         rows.into_iter().for_each(|row| shown.push(row));
@@ -43,22 +51,22 @@ pub(super) fn present(study: &Study, directory: &Path, output: Output) -> Result
         text += &wrap(&caption);
         text += "\n";
     }
-    for note in &study.notes {
+    for note in &comparison.notes {
         text += &wrap(&format!("{} {note}", output.strong("Note:")));
     }
     text += &format!("Report: {}\n", directory.join("report.html").display());
     let value = json!({
         "directory": directory,
         "report": directory.join("report.html"),
-        "study": study,
+        "study": comparison,
     });
     output.result(&value, &text)
 }
 
 /// The tables, as Markdown.
-fn markdown(study: &Study) -> String {
+fn markdown(comparison: &Comparison) -> String {
     let mut text = String::new();
-    for Table { title, columns, rows, caption } in tables(study) {
+    for Table { title, columns, rows, caption } in tables(comparison) {
         text += &format!("### {title}\n\n| {} |\n", columns.join(" | "));
         text += &format!("|{}\n", "---|".repeat(columns.len()));
         for row in rows {
@@ -69,10 +77,10 @@ fn markdown(study: &Study) -> String {
     text
 }
 
-/// Violation at equal error of every panel, and the tables of the study.
-fn tables(study: &Study) -> Vec<Table> {
-    let panels = study.panels.iter().filter(|panel| !panel.equal_error.is_empty());
-    panels.map(equal_error).chain(study.tables.iter().cloned()).collect()
+/// Violation at equal error of every panel, and the tables of the comparison.
+fn tables(comparison: &Comparison) -> Vec<Table> {
+    let panels = comparison.panels.iter().filter(|panel| !panel.equal_error.is_empty());
+    panels.map(equal_error).chain(comparison.tables.iter().cloned()).collect()
 }
 
 const CAPTION: &str = "Gap in percentage points at so many points of test error above the \

@@ -12,8 +12,10 @@
 //! gap. Their number is made of released numbers alone.
 
 mod gap;
+mod normal;
 mod rate;
 mod report;
+mod spread;
 mod tally;
 
 pub use report::{NoisyGap, NoisyGroup, NoisyLabel, NoisyRate, NoisyReport};

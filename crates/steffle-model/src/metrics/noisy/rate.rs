@@ -82,17 +82,18 @@ impl Measured {
         self.whole > 0.0 && self.effective() >= least
     }
 
-    /// The rate and the records it is of, both with one more record of either kind: differences of
-    /// such rates have normal intervals that hold for small groups (Agresti, Caffo 2000).
+    /// The rate and the records it is of, both with half a record more of either kind: differences of
+    /// such rates have normal intervals that hold for small groups. (Agresti and Caffo, 2000, take
+    /// whole records; with noise in the counts that is too much.)
     pub(super) fn steady(&self) -> (f64, f64) {
-        let whole = self.whole.max(0.0) + 2.0;
-        (((self.part + 1.0) / whole).clamp(0.0, 1.0), whole)
+        let whole = self.whole.max(0.0) + 1.0;
+        (((self.part + 0.5) / whole).clamp(0.0, 1.0), whole)
     }
 
     /// The variance of `part - p whole`, if p is the rate.
     pub(super) fn variance(&self, p: f64) -> f64 {
         let Self { part_variance: va, whole_variance: vb, .. } = *self;
-        (self.whole.max(0.0) + 2.0) * p * (1.0 - p) + va * (1.0 - 2.0 * p) + p * p * vb
+        (self.whole.max(0.0) + 1.0) * p * (1.0 - p) + va * (1.0 - 2.0 * p) + p * p * vb
     }
 
     /// The rate.

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 ///
 /// Pages and figures are made from it alone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Study {
+pub struct Comparison {
     /// Heading of the report.
     pub title: String,
-    /// The command line that makes this study again.
+    /// The command line that makes this comparison again.
     pub command: String,
     /// What computed it, each with its version: `steffle 0.1.0`.
     pub versions: Vec<String>,
