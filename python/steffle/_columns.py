@@ -1,4 +1,8 @@
-"""Tables of any make as columns: numbers, or codes with the text that they stand for."""
+"""Tables of any make as columns: numbers, or codes with the text that they stand for.
+
+Numbers stay in the arrays that they are in: the library reads these. Text becomes codes of as few bytes
+as there are levels.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +10,43 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-#: A code beyond all levels: a missing value.
-MISSING = np.uint32(0xFFFFFFFF)
+#: Codes of one of these kinds, and the levels that they stand for; a code beyond these is a missing
+#: value.
+Text = tuple[NDArray[Any], list[str]]
 
-#: A column as the library takes it.
+#: A column as the library takes it: an array of numbers, or text.
 Column = Any
 
+#: Numbers that the library reads as they are.
+_READ = {np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")}
 
-def text(values: Any) -> tuple[NDArray[np.uint32], list[str]]:
+
+def text(values: Any) -> Text:
     """Codes and levels of values of any kind; None, NaN, their like and empty text are missing."""
-    if hasattr(values, "factorize"):
-        # A column of pandas knows its values faster than a loop finds them.
-        found, unique = values.factorize()
-        levels, places = np.unique([_word(value) for value in unique], return_inverse=True)
-        codes = np.full(len(found), MISSING, dtype=np.uint32)
-        known = found >= 0
-        codes[known] = places[found[known]] if len(places) else MISSING
-        return _without_empty(codes, [str(level) for level in levels])
-    array = np.asarray(values, dtype=object).ravel()
-    missing = np.fromiter((_is_missing(value) for value in array), dtype=bool, count=len(array))
-    words = np.array([_word(value) for value in array[~missing]], dtype=str)
-    levels, places = np.unique(words, return_inverse=True)
-    codes = np.full(len(array), MISSING, dtype=np.uint32)
-    codes[~missing] = places.astype(np.uint32)
-    return _without_empty(codes, [str(level) for level in levels])
+    if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
+        categories = pd.Series(values, copy=False).cat
+        found, unique = categories.codes.to_numpy(), categories.categories
+        used = np.zeros(len(unique) + 1, dtype=bool)
+        used[found] = True
+        words = [word(value) if on else "" for value, on in zip(unique, used, strict=False)]
+    else:
+        if hasattr(values, "to_numpy") and not hasattr(values, "factorize"):
+            values = values.to_numpy()
+        elif not hasattr(values, "dtype"):
+            values = np.asarray(values, dtype=object)
+        found, unique = pd.factorize(values if values.ndim == 1 else np.ravel(values))
+        words = [word(value) for value in unique]
+    levels = sorted({word for word in words if word})
+    place = {word: at for at, word in enumerate(levels)}
+    # Missing values are -1, the last of the new codes.
+    codes = [place.get(word, len(levels)) for word in [*words, ""]]
+    return np.array(codes, dtype=np.min_scalar_type(len(levels)))[found], levels
 
 
-def _without_empty(
-    codes: NDArray[np.uint32], levels: list[str]
-) -> tuple[NDArray[np.uint32], list[str]]:
-    """Text that is empty is missing, as it is in a file and to ONNX; it sorts before all other."""
-    if levels[:1] != [""]:
-        return codes, levels
-    return np.where((codes == 0) | (codes == MISSING), MISSING, codes - 1).astype(np.uint32), levels[1:]
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value))
-    return value is None or type(value).__name__ in {"NAType", "NaTType"}
-
-
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
     """The text of a value; whole numbers have no point, as in a file."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
@@ -69,15 +66,19 @@ def column(values: Any) -> Column:
     """One column: numbers where its type is one of numbers, text otherwise."""
     kind = getattr(values, "dtype", None)
     if kind is not None and _is_numeric(kind):
-        return np.ascontiguousarray(values, dtype=np.float64)
-    # Nullable numbers of pandas, and columns of polars and Arrow.
-    numeric = getattr(kind, "is_numeric", None)
-    if callable(numeric) and numeric():
-        return np.ascontiguousarray(values.to_numpy(), dtype=np.float64)
-    if str(kind) in {"Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64",
-                     "Float32", "Float64"}:
-        return np.ascontiguousarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    return text(values)
+        numbers = np.asarray(values)
+    elif callable(numeric := getattr(kind, "is_numeric", None)) and numeric():
+        # Of polars: a missing number is NaN then.
+        numbers = values.to_numpy()
+    elif isinstance(kind, pd.api.extensions.ExtensionDtype) and pd.api.types.is_numeric_dtype(kind):
+        # Nullable numbers, and those of Arrow in pandas; neither booleans.
+        if pd.api.types.is_bool_dtype(kind):
+            return text(values)
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        return text(values)
+    # A view of its own: what others do to the array's shape is nothing to the library.
+    return numbers.view() if numbers.dtype in _READ else numbers.astype(np.float64)
 
 
 def names_of(table: Any) -> list[str] | None:
@@ -106,4 +107,6 @@ def _of_arrow(chunked: Any) -> Any:
 
 def array(values: NDArray[Any]) -> Iterator[tuple[str, Column]]:
     """The columns of a matrix, named x0, x1, ..., one by one."""
+    if values.dtype.kind == "b":
+        values = values.view(np.uint8)
     return ((f"x{place}", column(values[:, place])) for place in range(values.shape[1]))

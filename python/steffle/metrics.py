@@ -56,7 +56,7 @@ def report(
     told = _steffle.report(
         np.searchsorted(labels, truth).astype(np.uint16),
         np.searchsorted(labels, decided).astype(np.uint16),
-        np.minimum(groups, 0xFFFF).astype(np.uint16),
+        np.where(groups < len(group_names), groups, np.uint32(0xFFFF)).astype(np.uint16),
         names,
         group_names,
         wanted,

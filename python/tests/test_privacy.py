@@ -1,5 +1,10 @@
 """Accountants of SteFFLe from Python, and histories of other programs."""
 
+import importlib
+import sys
+import types
+from importlib.util import find_spec
+
 import dp_accounting
 import pytest
 from commands import steffle_json
@@ -52,6 +57,34 @@ def test_histories_of_opacus_are_accounted_for():
     assert history.epsilon(1e-5, accountant="rdp")["epsilon"] > ours["epsilon"]
     # A replaced record moves a sum by twice the clipping norm.
     assert history.epsilon(1e-5, adjacency="replace")["epsilon"] > 1.5 * ours["epsilon"]
+
+
+@pytest.fixture
+def accountants(monkeypatch):
+    """The accountants of Opacus, which compute with numpy: what they import of torch is not asked."""
+    opacus, optimizers = types.ModuleType("opacus"), types.ModuleType("opacus.optimizers")
+    opacus.__path__ = list(find_spec("opacus").submodule_search_locations)
+    optimizers.DPOptimizer = object
+    monkeypatch.setitem(sys.modules, "opacus", opacus)
+    monkeypatch.setitem(sys.modules, "opacus.optimizers", optimizers)
+    yield importlib.import_module("opacus.accountants")
+    for name in [name for name in sys.modules if name.startswith("opacus.")]:
+        del sys.modules[name]
+
+
+def test_accountants_of_opacus_agree(accountants):
+    """Its numerical one is a little above ours, by the error that it allows itself; its Renyi one more."""
+    found = {}
+    for name in ["RDPAccountant", "PRVAccountant"]:
+        theirs = getattr(accountants, name)()
+        for noise, rate, steps in [(1.1, 0.01, 1000), (2.0, 0.02, 50)]:
+            for _ in range(steps):
+                theirs.step(noise_multiplier=noise, sample_rate=rate)
+        ours = privacy.import_history(theirs)
+        assert ours == privacy.import_history(theirs.state_dict())
+        found[name] = (ours.epsilon(1e-5)["epsilon"], theirs.get_epsilon(delta=1e-5))
+    (ours, renyi), (same, numerical) = found.values()
+    assert ours == same and ours < numerical < ours + 0.02 and numerical < renyi
 
 
 def test_events_of_dp_accounting_are_read_or_refused():

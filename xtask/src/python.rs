@@ -29,6 +29,9 @@ const PACKAGES: [&str; 18] = [
     "tensorboard==2.21.0",
 ];
 
+/// The same without what it needs itself, which is gigabytes: its accountants need none of that.
+const ALONE: &str = "opacus==1.6.0";
+
 /// A Python that can make environments.
 pub(crate) fn found() -> Result<PathBuf, String> {
     const PROGRAM: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
@@ -48,6 +51,7 @@ pub(crate) fn check() -> Result<(), String> {
     }
     let bin = |name: &str| place.join("bin").join(name);
     run(&bin("python"), &[&["-m", "pip", "install", "--quiet"], &PACKAGES[..]].concat())?;
+    run(&bin("python"), &["-m", "pip", "install", "--quiet", "--no-deps", ALONE])?;
     run(&bin("maturin"), &["develop", "--quiet", "--profile", "dev", "--locked"])?;
     run(&bin("ruff"), &["check", "python", "deploy/flare"])?;
     run(&bin("mypy"), &[])?;

@@ -254,7 +254,7 @@ impl AttributesDivision {
         &mut self,
         question: &Question,
         asked: Asked,
-        measured: &Measured,
+        measured: Measured,
         units: &UnitsOf<'_>,
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
@@ -319,7 +319,7 @@ impl AttributesDivision {
         &mut self,
         question: &Question,
         asked: Asked,
-        measured: &Measured,
+        measured: Measured,
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
         let units = self.store.units().of_positions()?.to_owned();
@@ -356,7 +356,7 @@ impl AttributesDivision {
             Batch::All | Batch::Mini(_) => Charge::All,
         };
         let about = About { blocks, records: ids.len(), charge, whitening: None, request };
-        let price = self.price(question, asked, &measured, &units, about)?;
+        let price = self.price(question, asked, measured, &units, about)?;
         let reserved = price.reserve(&mut self.store, noise)?;
         let mut sums = Unreleased::<Sums>::empty(&reserved);
         let mut room = Selection::default();

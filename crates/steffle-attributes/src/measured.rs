@@ -51,6 +51,16 @@ const MARGIN: f64 = 1.0 + 1.0 / (1_u64 << 30) as f64;
 const STEPS: f64 = 1.0 / (GRID * GRID);
 
 impl Measured {
+    /// Nothing yet, with room for so many records.
+    pub fn with_room(records: usize) -> Self {
+        Self {
+            positions: Vec::with_capacity(records),
+            theta: Vec::with_capacity(records),
+            table: Vec::with_capacity(records),
+            ..Self::default()
+        }
+    }
+
     /// Adds the records of a chunk. `lengths` are bounds of `|(x_i, 1)|` in the metric of the
     /// noise, for a model of one layer; without them the metric is Euclidean.
     pub(super) fn add(
@@ -119,7 +129,11 @@ impl Measured {
     }
 
     /// The same where every record is its own unit.
-    pub(super) fn by_record(&self, count: usize) -> (Vec<f64>, Vec<f64>) {
+    pub(super) fn by_record(self, count: usize) -> (Vec<f64>, Vec<f64>) {
+        let in_order = self.positions.iter().zip(0..).all(|(&position, at)| position == at);
+        if in_order && self.positions.len() == count {
+            return (self.theta, self.table);
+        }
         let place = |squares: &[f64]| {
             let mut units = vec![0.0; count];
             for (&position, &square) in self.positions.iter().zip(squares) {

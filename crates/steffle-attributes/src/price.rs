@@ -125,10 +125,11 @@ pub(super) struct Distances {
 impl Distances {
     /// By unit; refuses what was out of range.
     pub(super) fn new(
-        measured: &Measured,
+        measured: Measured,
         units: &UnitsOf<'_>,
         records: usize,
     ) -> Result<Self, PriceError> {
+        let Measured { digest, outside, .. } = measured;
         let (theta, table) = match units {
             UnitsOf::Each(count) => measured.by_record(*count),
             UnitsOf::Listed { of, count } => {
@@ -139,10 +140,10 @@ impl Distances {
             }
         };
         let finite = |squares: &[f64]| squares.iter().all(|square| square.is_finite());
-        if measured.outside || !finite(&theta) || !finite(&table) {
+        if outside || !finite(&theta) || !finite(&table) {
             return Err(PriceError::Range { records });
         }
-        Ok(Self { theta, table, digest: measured.digest })
+        Ok(Self { theta, table, digest })
     }
 
     /// Units that take no part cost nothing: their candidates are left out of the sums.

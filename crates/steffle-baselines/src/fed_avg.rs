@@ -63,7 +63,7 @@ pub fn fed_avg(
         .enumerate()
         .map(|(silo, &records)| Local {
             records,
-            batches: Batches::new(seed, silo as u64 + 1, records.ids().to_vec()),
+            batches: Batches::new(seed, silo as u64 + 1, records.clone()),
             gradients: LossGradients::new(model),
         })
         .collect();

@@ -19,6 +19,7 @@ mod factor;
 mod generated;
 mod growth;
 mod ledger;
+mod library;
 mod methods;
 mod networks;
 mod peer;
@@ -56,6 +57,8 @@ enum Task {
     Generated(generated::Arguments),
     /// What the budget book on disk adds to a round: syncs, bytes and milliseconds.
     Ledger(ledger::Arguments),
+    /// CPU seconds of a fit of columns in memory, for a comparison with Python.
+    Library(library::Arguments),
     /// Where the time of a round goes: computing, carrying messages between processes, the ledger.
     Rounds(rounds::Arguments),
     /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Task::Reading(arguments) => reading::run(&arguments),
         Task::Generated(arguments) => generated::run(&arguments),
         Task::Ledger(arguments) => ledger::run(&arguments),
+        Task::Library(arguments) => library::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),
         Task::Rounds(arguments) => rounds::run(&arguments),
         Task::RoundSite(site) => rounds::run_site(&site),

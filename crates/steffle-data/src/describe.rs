@@ -8,7 +8,7 @@ use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{MISSING_NAME, PRODUCT, Summary, favourable, guessed};
-use crate::table::{Column, Table, date_of, level_order};
+use crate::table::{Column, Here, Table, date_of, level_order};
 
 /// A description of a table, and of its meaning where that is known.
 ///
@@ -142,9 +142,9 @@ pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Des
 
 fn describe_column(name: &str, column: &Column, table: &Table) -> ColumnDescription {
     let is_date = table.reading().dates().iter().any(|(own, _)| own == name);
-    let (kind, levels, range) = match column {
-        Column::Text(text) => ("text", Some(text.levels.len()), None),
-        Column::Numbers(numbers) => {
+    let (kind, levels, range) = match column.here() {
+        Here::Text(text) => ("text", Some(text.levels.len()), None),
+        Here::Numbers(numbers) => {
             let present = numbers.iter().copied().filter(|number| !number.is_nan());
             let bounds = present.fold(None, |bounds: Option<[f64; 2]>, number| {
                 let [low, high] = bounds.unwrap_or([number; 2]);
@@ -212,7 +212,7 @@ fn codes(table: &Table, asked: impl Fn(&str) -> bool) -> Vec<String> {
     const ROWS_PER_VALUE: usize = 10;
     let columns = table.names().iter().zip(table.columns()).filter(|(name, _)| asked(name));
     let sentence = |(name, column): (&String, &Column)| {
-        let Column::Numbers(numbers) = column else { return None };
+        let Here::Numbers(numbers) = column.here() else { return None };
         let mut values: Vec<f64> = Vec::new();
         for &number in numbers.iter().filter(|number| !number.is_nan()) {
             if !values.contains(&number) {

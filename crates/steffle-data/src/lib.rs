@@ -74,6 +74,6 @@ pub use schema::{
 };
 pub use split::{Split, hold_out, split};
 pub use table::{
-    Categories, Column, Columns, DateOrder, Decimal, Delimiter, Dialect, Encoding, Kind,
-    MISSING_LEVEL, Reader, Reading, Spoiled, Table, read, read_as, write,
+    Categories, Cells, Column, Columns, DateOrder, Decimal, Delimiter, Dialect, Encoding, Here,
+    Kind, Lent, MISSING_LEVEL, Reader, Reading, Spoiled, Table, read, read_as, write,
 };

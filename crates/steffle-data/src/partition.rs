@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 
 use crate::Error;
 use crate::dataset::Dataset;
-use crate::table::{Column, level_order};
+use crate::table::{Column, Here, level_order};
 
 /// Deals rows out to silos (Algorithm 3 of the paper).
 ///
@@ -114,12 +114,12 @@ fn deal(n: usize, silos: usize, heterogeneity: f64, rng: &mut impl Rng) -> Vec<V
 }
 
 fn sort_by_column(rows: &mut [u32], column: &Column) {
-    match column {
+    match column.here() {
         // NaN, a missing number, is the last in this order.
-        Column::Numbers(numbers) => {
+        Here::Numbers(numbers) => {
             rows.sort_by(|&a, &b| numbers[a as usize].total_cmp(&numbers[b as usize]));
         }
-        Column::Text(text) => {
+        Here::Text(text) => {
             let order = |a: Option<&str>, b: Option<&str>| match (a, b) {
                 (Some(a), Some(b)) => level_order(a, b),
                 (Some(_), None) => Ordering::Less,

@@ -2,40 +2,32 @@
 
 use std::path::PathBuf;
 
-use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
-use steffle_data::{Categories, Column, Dataset, Source, Table};
+use steffle_data::{Column, Dataset, Here, Source, Table};
 
 use crate::error::{raised, safely};
+use crate::lent::lent;
 
 /// A column.
 #[derive(FromPyObject)]
-pub(crate) enum Given<'py> {
+enum Given<'py> {
+    /// Codes and levels; a code that is none of these is a missing value.
+    Text(Bound<'py, PyAny>, Vec<String>),
     /// Numbers; NaN is a missing one.
-    Numbers(PyReadonlyArray1<'py, f64>),
-    /// Codes and levels; a code beyond the levels is a missing value.
-    Text(PyReadonlyArray1<'py, u32>, Vec<String>),
+    Numbers(Bound<'py, PyAny>),
 }
 
-impl Given<'_> {
-    pub(crate) fn column(&self) -> Column {
-        match self {
-            Self::Numbers(numbers) => Column::Numbers(numbers.as_array().to_vec()),
-            Self::Text(codes, levels) => Column::Text(Categories {
-                codes: codes.as_array().to_vec(),
-                levels: levels.clone(),
-            }),
-        }
-    }
-}
-
-/// Columns with their names, from whatever hands them out one by one: each is copied and let go before
-/// the next one is made.
+/// Columns with their names, from whatever hands them out one by one. Their cells stay in the arrays
+/// of Python, which are read when they are wanted.
 pub(crate) fn columns(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Column)>> {
     let one = |item: PyResult<Bound<'_, PyAny>>| -> PyResult<(String, Column)> {
-        let item = item?;
-        let (name, given): (String, Given<'_>) = item.extract()?;
-        Ok((name, given.column()))
+        let (name, given): (String, Given<'_>) = item?.extract()?;
+        let (array, levels) = match given {
+            Given::Text(codes, levels) => (codes, Some(levels)),
+            Given::Numbers(numbers) => (numbers, None),
+        };
+        Ok((name, Column::Lent(lent(&array, levels)?)))
     };
     given.try_iter()?.map(one).collect()
 }
@@ -71,12 +63,12 @@ pub(crate) fn dataset<'py>(py: Python<'py>, name: &str) -> PyResult<Named<'py>> 
 }
 
 fn shown<'py>(py: Python<'py>, column: &Column, rows: &[u32]) -> Shown<'py> {
-    match column {
-        Column::Numbers(numbers) => {
+    match column.here() {
+        Here::Numbers(numbers) => {
             let own: Vec<f64> = rows.iter().map(|&row| numbers[row as usize]).collect();
             Shown::Numbers(own.to_pyarray(py))
         }
-        Column::Text(text) => {
+        Here::Text(text) => {
             let own = rows.iter().map(|&row| text.level(row as usize).map(str::to_owned));
             Shown::Text(own.collect())
         }

@@ -1,7 +1,6 @@
 //! Training on columns that are in memory.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -69,18 +68,16 @@ pub(crate) fn fit(
     }
     let silo_of = silo_of.map(|silo_of| silo_of.as_array().to_vec());
     let name = name.to_owned();
-    let (fitted, seconds) = watched(py, progress.as_ref(), move |watch| -> Result<_, Error> {
-        let begin = Instant::now();
-        let data = Table::from_columns("the table", columns)?.with(meaning.recipe())?;
-        let parted = data.whole(seed);
+    let fitted = watched(py, progress.as_ref(), move |watch| -> Result<_, Error> {
+        let parted = Table::from_columns("the table", columns)?.with(meaning.recipe())?.whole(seed);
         let study = match silo_of {
             Some(silo_of) => parted.silos_as(&silo_of)?,
             None => parted.silos(Cut::from(silos))?,
         };
-        let fitted = method(&name, &said)?.plan(&study)?.train(watch)?;
-        Ok((fitted, begin.elapsed().as_secs_f64()))
+        drop(parted);
+        method(&name, &said)?.plan(&study)?.train(watch)
     })?;
-    Ok(Model::new(fitted, Some(seconds)))
+    Ok(Model::new(fitted))
 }
 
 impl Meaning {

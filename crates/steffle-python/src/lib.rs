@@ -7,6 +7,7 @@ mod columns;
 mod command;
 mod error;
 mod fit;
+mod lent;
 mod metrics;
 mod model;
 mod privacy;

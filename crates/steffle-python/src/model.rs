@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use steffle_front::Error;
@@ -15,12 +15,12 @@ use crate::watch::watched;
 
 /// A trained model.
 #[pyclass(frozen, module = "steffle._steffle")]
-pub(crate) struct Model(Arc<steffle_front::Model>, Option<f64>);
+pub(crate) struct Model(Arc<steffle_front::Model>);
 
 impl Model {
-    /// What the library found, in this many seconds.
-    pub(crate) fn new(found: steffle_front::Model, seconds: Option<f64>) -> Self {
-        Self(Arc::new(found), seconds)
+    /// What the library found.
+    pub(crate) fn new(found: steffle_front::Model) -> Self {
+        Self(Arc::new(found))
     }
 }
 
@@ -30,7 +30,7 @@ impl Model {
     #[staticmethod]
     fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
         let model = safely(py, raised, || steffle_front::Model::load(&directory))?;
-        Ok(Self::new(model, None))
+        Ok(Self::new(model))
     }
 
     /// The model of files by their names.
@@ -40,7 +40,7 @@ impl Model {
             Ok(files.get(name).cloned().unwrap_or_default())
         };
         let model = safely(py, raised, || steffle_front::Model::of_files("pickled model", file))?;
-        Ok(Self::new(model, None))
+        Ok(Self::new(model))
     }
 
     /// Writes it into a directory that must not exist.
@@ -65,7 +65,8 @@ impl Model {
         let labels = self.0.schema().labels().len();
         let model = Arc::clone(&self.0);
         let (probabilities, _) = watched(py, None, move |_| model.predict_columns(columns))?;
-        probabilities.to_pyarray(py).reshape([probabilities.len() / labels, labels])
+        let rows = probabilities.len() / labels;
+        probabilities.into_pyarray(py).reshape([rows, labels])
     }
 
     /// Names of the labels, in the order of the probabilities.
@@ -122,12 +123,6 @@ impl Model {
     #[getter]
     fn facts(&self) -> String {
         self.0.facts().to_string()
-    }
-
-    /// Seconds that the library took from columns to the model, where it was trained here.
-    #[getter]
-    fn seconds(&self) -> Option<f64> {
-        self.1
     }
 
     /// Requests of the server to the nodes and their replies, where that is known.

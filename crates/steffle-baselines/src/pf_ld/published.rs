@@ -128,7 +128,7 @@ pub fn published(
 ) -> Vec<f64> {
     let Curator { model, records, .. } = *curator;
     let Published { epochs, batch, rate, .. } = *settings;
-    let mut batches = Batches::new(settings.seed, 1, records.ids().to_vec());
+    let mut batches = Batches::new(settings.seed, 1, records.clone());
     let per_epoch = (records.len() as u32).div_ceil(batch.max(1));
     let mut multipliers = vec![0.0; curator.sizes.len()];
     let mut theta = start;

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Error;
 use crate::recipe::Recipe;
-use crate::table::{Categories, Column, MISSING_LEVEL, Table};
+use crate::table::{Categories, Here, MISSING_LEVEL, Table};
 
 /// Below this every whole number is exact in a column of numbers.
 const EXACT: u64 = 1 << 53;
@@ -25,9 +25,9 @@ pub(super) fn record_ids(
 pub(crate) fn ids_of(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<u64>, Error> {
     let at = table.require(name, "the record id")?;
     let (origin, column) = (|| table.origin().to_owned(), || name.to_owned());
-    let ids: Vec<Option<u64>> = match &table.columns()[at] {
-        Column::Numbers(numbers) => numbers.iter().map(|&number| whole_id(number)).collect(),
-        Column::Text(text) => {
+    let ids: Vec<Option<u64>> = match table.columns()[at].here() {
+        Here::Numbers(numbers) => numbers.iter().map(|&number| whole_id(number)).collect(),
+        Here::Text(text) => {
             let ids: Vec<u64> = text.levels.iter().map(|level| text_id(level)).collect();
             text.codes.iter().map(|&code| ids.get(code as usize).copied()).collect()
         }

@@ -17,7 +17,7 @@ use self::rare::Pooled;
 use self::unfit::LeftOut;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
-use crate::table::{Categories, Column, Columns, Dialect, Table, read_as};
+use crate::table::{Categories, Column, Columns, Dialect, Here, Table, read_as};
 use crate::{CellError, Error};
 
 pub(crate) use bundles::Bundles;
@@ -132,10 +132,8 @@ impl Dataset {
             if !roles::is_feature(name, &recipe) {
                 continue;
             }
-            match table.columns()[at] {
-                Column::Numbers(_) => numeric.push(at),
-                Column::Text(_) => categorical.push(at),
-            }
+            let own = if table.columns()[at].is_text() { &mut categorical } else { &mut numeric };
+            own.push(at);
         }
         if numeric.is_empty() && categorical.is_empty() {
             return Err(Error::NoFeatures);
@@ -277,17 +275,17 @@ impl Dataset {
         Bundles::new(rows, self.units())
     }
 
-    pub(crate) fn numeric(&self) -> impl Iterator<Item = (&str, &[f64])> {
-        self.numeric.iter().filter_map(|&at| match &self.table.columns()[at] {
-            Column::Numbers(numbers) => Some((self.table.names()[at].as_str(), numbers.as_slice())),
-            Column::Text(_) => None,
-        })
+    pub(crate) fn numeric(&self) -> impl Iterator<Item = (&str, &Column)> {
+        self.features(&self.numeric)
     }
 
-    pub(crate) fn categorical(&self) -> impl Iterator<Item = (&str, &Categories)> {
-        self.categorical.iter().filter_map(|&at| {
-            text(&self.table.columns()[at]).map(|text| (self.table.names()[at].as_str(), text))
-        })
+    pub(crate) fn categorical(&self) -> impl Iterator<Item = (&str, &Column)> {
+        self.features(&self.categorical)
+    }
+
+    fn features(&self, places: &[usize]) -> impl Iterator<Item = (&str, &Column)> {
+        let column = |&at: &usize| (self.table.names()[at].as_str(), &self.table.columns()[at]);
+        places.iter().map(column)
     }
 
     pub(crate) fn label(&self) -> Option<&Categories> {
@@ -322,14 +320,14 @@ impl fmt::Debug for Dataset {
 fn text(column: &Column) -> Option<&Categories> {
     match column {
         Column::Text(text) => Some(text),
-        Column::Numbers(_) => None,
+        Column::Numbers(_) | Column::Lent(_) => None,
     }
 }
 
 /// Turns columns into text where the recipe says so, and gives their values the recipe's names.
 fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), Error> {
     if let Some(threshold) = recipe.threshold {
-        let Column::Numbers(numbers) = &table.columns()[label] else {
+        let Here::Numbers(numbers) = table.columns()[label].here() else {
             return Err(Error::Threshold { column: recipe.label.clone(), threshold });
         };
         let code = |&number: &f64| match number {
@@ -340,15 +338,17 @@ fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), E
         let levels = vec![format!("<={threshold}"), format!(">{threshold}")];
         table.replace(label, Column::Text(Categories { codes, levels }));
     }
-    let named = [&recipe.label];
-    let text = named.into_iter().chain(&recipe.sensitive).chain(&recipe.categorical);
-    for name in text.chain(recipe.merges.keys()) {
+    let named = || [&recipe.label].into_iter().chain(&recipe.sensitive);
+    for name in named().chain(&recipe.categorical).chain(recipe.merges.keys()) {
         let Some(at) = table.position(name) else { continue };
-        let mut values = match &table.columns()[at] {
-            Column::Text(_) if !recipe.merges.contains_key(name) => continue,
-            column => Categories::from_column(column),
-        };
-        if let Some(names) = recipe.merges.get(name) {
+        let (column, renamed) = (&table.columns()[at], recipe.merges.get(name));
+        // What is only a feature may stay with whoever lends it.
+        let lent = column.is_text() && named().all(|own| own != name);
+        if renamed.is_none() && (lent || matches!(column, Column::Text(_))) {
+            continue;
+        }
+        let mut values = Categories::from_column(column);
+        if let Some(names) = renamed {
             values.rename(names);
         }
         table.replace(at, Column::Text(values));
@@ -360,7 +360,7 @@ fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), E
 fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
     const LARGEST: f64 = 1e100;
     for &at in numeric {
-        let Column::Numbers(numbers) = &table.columns()[at] else { continue };
+        let Here::Numbers(numbers) = table.columns()[at].here() else { continue };
         if let Some(row) = numbers.iter().position(|number| number.abs() > LARGEST) {
             return Err(Error::from(CellError::Value {
                 origin: table.origin().to_owned(),
@@ -381,10 +381,8 @@ fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
 fn usable_rows(table: &Table, needed: &[usize]) -> Result<Vec<u32>, Error> {
     let mut complete = vec![true; table.rows()];
     for &at in needed {
-        let column = &table.columns()[at];
-        for (row, complete) in complete.iter_mut().enumerate() {
-            *complete &= !column.is_missing(row);
-        }
+        let gaps = table.columns()[at].gaps();
+        complete.iter_mut().zip(gaps).for_each(|(complete, gap)| *complete &= !gap);
     }
     let rows: Vec<u32> = (0..).zip(&complete).filter_map(|(row, &on)| on.then_some(row)).collect();
     if rows.is_empty() {

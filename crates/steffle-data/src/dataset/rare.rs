@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::recipe::Recipe;
-use crate::table::{Column, Table};
+use crate::table::{Column, Here, Table};
 
 /// The level of all that hardly any row has.
 pub(crate) const OTHER_NAME: &str = "(other)";
@@ -43,10 +43,11 @@ pub(super) fn pool(
     let mut pooled = Vec::new();
     for &at in categorical {
         let name = table.names()[at].clone();
-        let Column::Text(text) = &table.columns()[at] else { continue };
-        if recipe.keep.contains(&name) {
+        // Where every level that occurs is kept there is nothing to count.
+        if below < 2 || recipe.keep.contains(&name) {
             continue;
         }
+        let Here::Text(text) = table.columns()[at].here() else { continue };
         let mut counts = vec![0u32; text.levels.len()];
         for &row in rows {
             if let Some(count) = counts.get_mut(text.codes[row as usize] as usize) {
@@ -58,7 +59,7 @@ pub(super) fn pool(
             rare.clone().map(|(level, _)| (level.clone(), OTHER_NAME.to_owned())).collect();
         let levels = rare.filter(|&(_, &count)| count > 0).count();
         if levels > 1 {
-            let mut text = text.clone();
+            let mut text = text.into_owned();
             text.rename(&names);
             table.replace(at, Column::Text(text));
             pooled.push(Pooled { column: name, levels, below });

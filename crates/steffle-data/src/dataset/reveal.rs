@@ -57,19 +57,18 @@ impl Dataset {
         let known = |row: &&u32| target.codes[**row as usize] != MISSING_LEVEL;
         let rows: Vec<u32> = self.rows().iter().filter(known).copied().collect();
         let stride = rows.len().div_ceil(SAMPLE).max(1);
-        let rows: Vec<usize> = rows.iter().step_by(stride).map(|&row| row as usize).collect();
-        let targets: Vec<u32> = rows.iter().map(|&row| target.codes[row]).collect();
+        let rows: Vec<u32> = rows.into_iter().step_by(stride).collect();
+        let targets: Vec<u32> = rows.iter().map(|&row| target.codes[row as usize]).collect();
         let mistakes = 1.0 - most_frequent(&targets);
         if rows.len() < FEWEST || mistakes <= 0.0 {
             return Vec::new();
         }
-        let numeric = self.numeric().map(|(name, numbers)| {
-            let values: Vec<f64> = rows.iter().map(|&row| numbers[row]).collect();
-            (name, bins(&values))
+        let numeric = self.numeric().filter_map(|(name, column)| {
+            column.numbers_of(&rows).map(|values| (name, bins(&values)))
         });
         let categorical = self
             .categorical()
-            .map(|(name, text)| (name, rows.iter().map(|&row| text.codes[row]).collect()));
+            .filter_map(|(name, column)| column.codes_of(&rows).map(|codes| (name, codes)));
         let all = numeric.chain(categorical).map(|(name, cells)| (name, told(&cells, &targets)));
         all.filter(|(_, right)| 1.0 - right <= mistakes / 10.0).collect()
     }

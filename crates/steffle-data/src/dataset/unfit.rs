@@ -2,7 +2,7 @@
 
 use super::roles::is_feature;
 use crate::recipe::Recipe;
-use crate::table::{Column, Table};
+use crate::table::{Column, Here, MISSING_LEVEL, Table};
 
 /// A column that is left out by itself, and why.
 pub(super) struct LeftOut {
@@ -55,18 +55,26 @@ pub(super) fn unfit(table: &Table, recipe: &Recipe) -> Vec<LeftOut> {
 }
 
 fn why(name: &str, column: &Column) -> Option<Why> {
-    let values = column.len() - column.missing();
-    match column {
-        _ if values == 0 => (!column.is_empty()).then_some(Why::Empty),
-        Column::Text(text) => {
+    if column.is_empty() {
+        return None;
+    }
+    match column.here() {
+        Here::Text(text) => {
+            let values = text.codes.iter().filter(|&&code| code != MISSING_LEVEL).count();
+            if values == 0 {
+                return Some(Why::Empty);
+            }
             let names = text.levels.len() >= FEWEST_NAMES && 2 * text.levels.len() >= values;
             names.then_some(Why::Names)
         }
-        Column::Numbers(numbers) => {
-            let whole = values == numbers.len()
-                && numbers.len() >= FEWEST_NAMES
-                && numbers.iter().all(|number| number.fract() == 0.0);
-            (whole && (counts_on(numbers) || (is_called_id(name) && all_differ(numbers))))
+        Here::Numbers(numbers) => {
+            if numbers.iter().all(|number| number.is_nan()) {
+                return Some(Why::Empty);
+            }
+            // A missing number has no whole part.
+            let whole =
+                numbers.len() >= FEWEST_NAMES && numbers.iter().all(|number| number.fract() == 0.0);
+            (whole && (counts_on(&numbers) || (is_called_id(name) && all_differ(&numbers))))
                 .then_some(Why::Ids)
         }
     }

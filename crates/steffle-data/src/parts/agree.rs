@@ -31,8 +31,9 @@ fn kinds(data: &Dataset) -> BTreeMap<&str, String> {
     let numeric = data.numeric().map(|(name, _)| {
         (name, if dates.contains_key(name) { "dates" } else { "numbers" }.to_owned())
     });
-    let text = data.categorical().map(|(name, text)| {
-        let odd = text.levels.iter().find(|level| level.parse::<f64>().is_err());
+    let text = data.categorical().map(|(name, column)| {
+        let levels = column.levels().unwrap_or_default();
+        let odd = levels.iter().find(|level| level.parse::<f64>().is_err());
         (name, odd.map_or("text".to_owned(), |level| format!("text (`{level}`)")))
     });
     numeric.chain(text).collect()

@@ -9,7 +9,7 @@ use steffle_model::record::{Records, Rows};
 use super::{Coding, MISSING_NAME, Numeric, Schema};
 use crate::dataset::Dataset;
 use crate::recipe::Missing;
-use crate::table::{Categories, Column, Spoiled, Table};
+use crate::table::{Categories, Column, Here, Spoiled, Table};
 use crate::{CellError, Error};
 
 /// Cells that the schema has no feature for, by column.
@@ -98,7 +98,9 @@ pub fn encode_features_sparing(
 ) -> Result<(Vec<u32>, Rows, Unmatched, Spoiled), Error> {
     let mut spoiled = table.spoiled().clone();
     for column in schema.numeric() {
-        let Some(Column::Numbers(values)) = table.column(&column.name) else { continue };
+        let Some(Here::Numbers(values)) = table.column(&column.name).map(Column::here) else {
+            continue;
+        };
         for (row, &value) in values.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
             if !scaled(value, column).is_finite() {
                 spoiled.note(row, &not_finite(table, row as u32, column, value));
@@ -119,7 +121,7 @@ enum Merges {
 }
 
 /// Rows that are encoded at a time: beside the table and the encoded rows there is only a piece more.
-const PIECE: usize = 1 << 15;
+const PIECE: usize = 1 << 16;
 
 fn encode_rows(
     table: &Table,
@@ -146,21 +148,21 @@ fn encode_rows(
 
 /// A column of names, or of numbers whose absence is a feature, ready to be encoded.
 enum Names<'t> {
-    Indicated(&'t Coding, &'t [f64]),
-    Coded(&'t Coding, Cow<'t, Categories>, Vec<u32>),
+    Indicated(&'t Coding, &'t Column),
+    /// Text, or names of numbers; and the feature of every level.
+    Coded(&'t Coding, Cow<'t, Column>, Vec<u32>),
 }
 
 impl<'t> Names<'t> {
     fn new(table: &'t Table, coding: &'t Coding) -> Result<Self, Error> {
         let place = table.require(&coding.column, "a categorical feature")?;
         let text = match &table.columns()[place] {
-            Column::Numbers(numbers) if coding.indicates => {
-                return Ok(Self::Indicated(coding, numbers));
-            }
-            Column::Text(text) => Cow::Borrowed(text),
-            numbers @ Column::Numbers(_) => Cow::Owned(Categories::from_column(numbers)),
+            text if text.is_text() => Cow::Borrowed(text),
+            numbers if coding.indicates => return Ok(Self::Indicated(coding, numbers)),
+            numbers => Cow::Owned(Column::Text(Categories::from_column(numbers))),
         };
-        let by_level = text.levels.iter().map(|level| coding.of(level)).collect();
+        let levels = text.levels().unwrap_or_default();
+        let by_level = levels.iter().map(|level| coding.of(level)).collect();
         Ok(Self::Coded(coding, text, by_level))
     }
 
@@ -172,16 +174,15 @@ impl<'t> Names<'t> {
         unmatched: &mut Unmatched,
     ) {
         match self {
-            Self::Indicated(coding, numbers) => {
-                for (slot, &row) in slots.zip(rows) {
-                    let missing = numbers[row as usize].is_nan();
-                    *slot = if missing { coding.missing } else { absent };
+            Self::Indicated(coding, column) => {
+                for (slot, number) in slots.zip(column.numbers_of(rows).unwrap_or_default()) {
+                    *slot = if number.is_nan() { coding.missing } else { absent };
                 }
             }
             Self::Coded(coding, text, by_level) => {
                 let (mut unseen, mut missing) = (0, 0);
-                for (slot, &row) in slots.zip(rows) {
-                    let level = by_level.get(text.codes[row as usize] as usize);
+                for (slot, code) in slots.zip(text.codes_of(rows).unwrap_or_default()) {
+                    let level = by_level.get(code as usize);
                     *slot = *level.unwrap_or(&coding.missing);
                     let counted = if level.is_some() { &mut unseen } else { &mut missing };
                     *counted += u64::from(*slot == absent);
@@ -203,13 +204,12 @@ fn encode_numbers(
     let mut numbers = vec![0f32; rows.len() * layout.numeric];
     for (at, column) in schema.numeric().iter().enumerate() {
         let place = table.require(&column.name, "a numeric feature")?;
-        let Column::Numbers(values) = &table.columns()[place] else {
+        let Some(values) = table.columns()[place].numbers_of(rows) else {
             return Err(not_numbers(table, place).into());
         };
         let mut missing = 0;
         let slots = numbers.iter_mut().skip(at).step_by(layout.numeric);
-        for (slot, &row) in slots.zip(rows) {
-            let value = values[row as usize];
+        for (slot, (value, &row)) in slots.zip(values.into_iter().zip(rows)) {
             if value.is_nan() {
                 missing += 1;
                 continue;
@@ -248,10 +248,8 @@ fn note(counts: &mut BTreeMap<String, u64>, column: &str, count: u64) {
 }
 
 fn not_numbers(table: &Table, place: usize) -> CellError {
-    let value = match &table.columns()[place] {
-        Column::Text(text) => text.levels.first().cloned().unwrap_or_default(),
-        Column::Numbers(_) => String::new(),
-    };
+    let levels = table.columns()[place].levels().unwrap_or_default();
+    let value = levels.first().cloned().unwrap_or_default();
     CellError::NotANumber {
         origin: table.origin().to_owned(),
         row: table.first_row() + 1,

@@ -8,7 +8,7 @@ use super::MISSING_NAME;
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Missing;
-use crate::table::{Categories, MISSING_LEVEL};
+use crate::table::{Categories, Column, MISSING_LEVEL};
 
 /// Count, mean and squared deviations of a column.
 ///
@@ -88,14 +88,13 @@ pub struct Summary {
 impl Summary {
     /// The summary of a silo whose training rows are given.
     pub fn of(data: &Dataset, training: &[u32]) -> Self {
-        let cells =
-            |numbers: &[f64]| Moments::of(training.iter().map(|&row| numbers[row as usize]));
+        let moments = |(name, column): (&str, &Column)| {
+            let numbers = column.numbers_of(training).unwrap_or_default();
+            (name.to_owned(), Moments::of(numbers.iter().copied()))
+        };
         Self {
             rows: training.len() as u64,
-            numeric: data
-                .numeric()
-                .map(|(name, numbers)| (name.to_owned(), cells(numbers)))
-                .collect(),
+            numeric: data.numeric().map(moments).collect(),
             ..data.names().clone()
         }
     }
@@ -104,6 +103,9 @@ impl Summary {
     pub(crate) fn names(data: &Dataset) -> Self {
         let kept = data.recipe().missing != Missing::Drop;
         let names = |text: &Categories, missing| level_names(text, data.rows(), missing);
+        let levels = |(name, column): (&str, &Column)| {
+            (name.to_owned(), names(&Categories::of(column), kept))
+        };
         // A summary leaves its silo: where classes are declared, nothing in it comes from s.
         let declared = !data.recipe().classes.is_empty();
         Self {
@@ -116,11 +118,7 @@ impl Summary {
                 .collect(),
             strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
             numeric: Vec::new(),
-            categorical: data
-                .categorical()
-                .map(|(name, text)| (name.to_owned(), names(text, kept)))
-                .chain(indicators(data))
-                .collect(),
+            categorical: data.categorical().map(levels).chain(indicators(data)).collect(),
         }
     }
 
@@ -205,8 +203,9 @@ impl Summary {
 /// silo may be the one that misses it.
 fn indicators(data: &Dataset) -> impl Iterator<Item = (String, BTreeSet<String>)> {
     let wanted = data.recipe().missing == Missing::Impute;
-    data.numeric().filter(move |_| wanted).map(|(name, numbers)| {
-        let missing = data.rows().iter().any(|&row| numbers[row as usize].is_nan());
+    data.numeric().filter(move |_| wanted).map(|(name, column)| {
+        let numbers = column.numbers_of(data.rows()).unwrap_or_default();
+        let missing = numbers.iter().any(|number| number.is_nan());
         let level = missing.then(|| MISSING_NAME.to_owned());
         (name.to_owned(), level.into_iter().collect())
     })

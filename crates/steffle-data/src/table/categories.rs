@@ -1,9 +1,10 @@
 //! Dictionary-coded text.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
-use super::Column;
+use super::{Column, Here};
 
 /// The code of a missing value.
 pub const MISSING_LEVEL: u32 = u32::MAX;
@@ -41,9 +42,14 @@ impl Categories {
 
     /// Text as it is, numbers by name: 1.0 is the level `1`.
     pub fn from_column(column: &Column) -> Self {
-        let numbers = match column {
-            Column::Text(text) => return text.clone(),
-            Column::Numbers(numbers) => numbers,
+        Self::of(column).into_owned()
+    }
+
+    /// The same without a copy of text that is here.
+    pub(crate) fn of(column: &Column) -> Cow<'_, Self> {
+        let numbers = match column.here() {
+            Here::Text(text) => return text,
+            Here::Numbers(numbers) => numbers,
         };
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut levels = Vec::new();
@@ -57,7 +63,7 @@ impl Categories {
                 levels.len() as u32 - 1
             })
         });
-        Self { codes: codes.collect(), levels }
+        Cow::Owned(Self { codes: codes.collect(), levels })
     }
 
     /// Gives levels new names; levels with the same new name become one.

@@ -8,6 +8,7 @@ mod contain;
 mod csv;
 mod date;
 mod dialect;
+mod lent;
 mod notation;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -29,6 +30,7 @@ pub use categories::{Categories, MISSING_LEVEL};
 pub use date::DateOrder;
 pub(crate) use date::date_of;
 pub use dialect::{Decimal, Delimiter, Dialect, Encoding};
+pub use lent::{Cells, Here, Lent};
 pub use reader::{Columns, Kind, Reader, read, read_as};
 pub(crate) use reader::{read_names, read_parquet_bytes};
 pub use reading::Reading;
@@ -39,28 +41,30 @@ pub(crate) use write::{temporary_beside, write_atomically};
 /// A column of a [`Table`].
 ///
 /// Text is kept as codes, so that a level costs its letters once.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Column {
     /// Numbers; a missing one is NaN, which no file can hold as a value.
     Numbers(Vec<f64>),
     /// Text, dictionary-coded.
     Text(Categories),
+    /// Either, in the memory of somebody else.
+    Lent(Lent),
 }
 
 impl Column {
-    /// Whether row `row` has no value.
-    pub fn is_missing(&self, row: usize) -> bool {
-        match self {
-            Self::Numbers(numbers) => numbers[row].is_nan(),
-            Self::Text(text) => text.codes[row] == MISSING_LEVEL,
+    /// Whether each row has no value.
+    pub(crate) fn gaps(&self) -> Vec<bool> {
+        match self.here() {
+            Here::Numbers(numbers) => numbers.iter().map(|number| number.is_nan()).collect(),
+            Here::Text(text) => text.codes.iter().map(|&code| code == MISSING_LEVEL).collect(),
         }
     }
 
     /// How many rows have no value.
     pub fn missing(&self) -> usize {
-        match self {
-            Self::Numbers(numbers) => numbers.iter().filter(|number| number.is_nan()).count(),
-            Self::Text(text) => text.codes.iter().filter(|&&code| code == MISSING_LEVEL).count(),
+        match self.here() {
+            Here::Numbers(numbers) => numbers.iter().filter(|number| number.is_nan()).count(),
+            Here::Text(text) => text.codes.iter().filter(|&&code| code == MISSING_LEVEL).count(),
         }
     }
 
@@ -69,6 +73,7 @@ impl Column {
         match self {
             Self::Numbers(numbers) => numbers.len(),
             Self::Text(text) => text.codes.len(),
+            Self::Lent(lent) => lent.len(),
         }
     }
 

@@ -12,20 +12,20 @@ fn csv(text: &str) -> Result<Table, Error> {
 }
 
 fn numbers(table: &Table, name: &str) -> Vec<Option<f64>> {
-    match table.column(name).unwrap() {
-        Column::Numbers(numbers) => {
+    match table.column(name).unwrap().here() {
+        Here::Numbers(numbers) => {
             numbers.iter().map(|&number| (!number.is_nan()).then_some(number)).collect()
         }
-        Column::Text(_) => panic!("`{name}` is text"),
+        Here::Text(_) => panic!("`{name}` is text"),
     }
 }
 
 fn levels(table: &Table, name: &str) -> Vec<Option<String>> {
-    match table.column(name).unwrap() {
-        Column::Text(text) => {
+    match table.column(name).unwrap().here() {
+        Here::Text(text) => {
             (0..table.rows()).map(|row| text.level(row).map(str::to_owned)).collect()
         }
-        Column::Numbers(_) => panic!("`{name}` is numbers"),
+        Here::Numbers(_) => panic!("`{name}` is numbers"),
     }
 }
 

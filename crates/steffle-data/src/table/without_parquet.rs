@@ -6,7 +6,7 @@ use std::io::BufWriter;
 
 use super::dialect::Markers;
 use super::reader::Columns;
-use super::{Column, Table};
+use super::{Here, Table};
 use crate::Error;
 
 const LEFT_OUT: &str = "this program was built without the feature `parquet`; convert it to CSV, or \
@@ -44,7 +44,7 @@ impl ParquetReader {
 
 pub(super) fn write_parquet(
     _: &mut BufWriter<File>,
-    _: &[(&str, &Column)],
+    _: &[(&str, Here<'_>)],
     _: &[u32],
 ) -> Result<(), String> {
     Err(LEFT_OUT.to_owned())

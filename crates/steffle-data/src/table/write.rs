@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use super::Column;
 use super::parquet::write_parquet;
 use super::reader::{FileFormat, Packing};
+use super::{Column, Here};
 use crate::Error;
 
 /// Writes the given rows of named columns; the extension chooses the format.
@@ -18,10 +18,12 @@ pub fn write(path: &Path, columns: &[(&str, &Column)], rows: &[u32]) -> Result<(
     if matches!(format, FileFormat::Delimited(_, Packing::Gzip | Packing::Zstd)) {
         return Err(Error::Extension { path: path.to_path_buf() });
     }
+    let columns: Vec<(&str, Here<'_>)> =
+        columns.iter().map(|(name, column)| (*name, column.here())).collect();
     write_atomically(path, |file| match format {
-        FileFormat::Delimited(delimiter, _) => write_delimited(file, delimiter, columns, rows)
+        FileFormat::Delimited(delimiter, _) => write_delimited(file, delimiter, &columns, rows)
             .map_err(|source| Error::io(path, source)),
-        FileFormat::Parquet => write_parquet(file, columns, rows)
+        FileFormat::Parquet => write_parquet(file, &columns, rows)
             .map_err(|message| Error::Parquet { origin: path.display().to_string(), message }),
     })
 }
@@ -69,7 +71,7 @@ pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
 fn write_delimited(
     file: &mut BufWriter<File>,
     delimiter: u8,
-    columns: &[(&str, &Column)],
+    columns: &[(&str, Here<'_>)],
     rows: &[u32],
 ) -> std::io::Result<()> {
     let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(file);
@@ -79,14 +81,14 @@ fn write_delimited(
         for (_, column) in columns {
             cell.clear();
             match column {
-                Column::Numbers(numbers) => {
+                Here::Numbers(numbers) => {
                     let number = numbers[row as usize];
                     if !number.is_nan() {
                         use std::fmt::Write as _;
                         let _ = write!(cell, "{number}");
                     }
                 }
-                Column::Text(text) => cell.push_str(text.level(row as usize).unwrap_or_default()),
+                Here::Text(text) => cell.push_str(text.level(row as usize).unwrap_or_default()),
             }
             writer.write_field(&cell)?;
         }

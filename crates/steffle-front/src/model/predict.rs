@@ -4,7 +4,7 @@ use std::path::Path;
 
 use steffle::metrics::decide;
 use steffle_data::{
-    Column, Columns, Dialect, Kind, Reader, Table, Unmatched, encode_features,
+    Column, Columns, Dialect, Here, Kind, Reader, Table, Unmatched, encode_features,
     encode_features_sparing,
 };
 
@@ -170,10 +170,10 @@ impl<'a> Predictions<'a> {
 }
 
 fn id(chunk: &Table, column: &str, row: usize) -> String {
-    match chunk.column(column) {
-        Some(Column::Text(ids)) => ids.level(row).unwrap_or_default().to_owned(),
-        Some(Column::Numbers(ids)) if !ids[row].is_nan() => ids[row].to_string(),
-        Some(Column::Numbers(_)) => String::new(),
+    match chunk.column(column).map(Column::here) {
+        Some(Here::Text(ids)) => ids.level(row).unwrap_or_default().to_owned(),
+        Some(Here::Numbers(ids)) if !ids[row].is_nan() => ids[row].to_string(),
+        Some(Here::Numbers(_)) => String::new(),
         None => (chunk.first_row() + row as u64).to_string(),
     }
 }

@@ -1,5 +1,7 @@
 //! What the records division holds: everything but the sensitive attribute.
 
+use std::sync::Arc;
+
 use super::Rows;
 
 /// Why records were refused.
@@ -31,8 +33,13 @@ pub enum RecordsError {
 }
 
 /// Records of one silo: ids, encoded rows, labels and, for conditional parity, strata.
+///
+/// They never change, and clones share them: all runs on a silo hold its rows once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Records {
+pub struct Records(Arc<Held>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Held {
     ids: Vec<u64>,
     rows: Rows,
     labels: Vec<u16>,
@@ -62,12 +69,12 @@ impl Records {
         if let Some(row) = labels.iter().position(|&label| usize::from(label) >= label_count) {
             return Err(RecordsError::Label { row, label: labels[row], labels: label_count });
         }
-        Ok(Self { ids, rows, labels, strata, units: None })
+        Ok(Self(Arc::new(Held { ids, rows, labels, strata, units: None })))
     }
 
     /// Names the unit (the person) of every record; refuses another number of names than records.
     /// Records of one unit have the same `s`, and privacy is that of the unit.
-    pub fn with_units(mut self, units: &[u32]) -> Result<Self, RecordsError> {
+    pub fn with_units(self, units: &[u32]) -> Result<Self, RecordsError> {
         if units.len() != self.len() {
             let (rows, found) = (self.len(), units.len());
             return Err(RecordsError::Length { rows, found, what: "units" });
@@ -79,64 +86,65 @@ impl Records {
         };
         let numbered: Vec<u32> = units.iter().map(number).collect();
         // Units of one record each are no units.
-        self.units = (numbers.len() < numbered.len()).then_some(numbered);
-        Ok(self)
+        let units = (numbers.len() < numbered.len()).then_some(numbered);
+        Ok(Self(Arc::new(Held { units, ..Arc::unwrap_or_clone(self.0) })))
     }
 
     /// The unit of every record, numbered from 0; `None` where every record is its own.
     #[inline]
     pub fn units(&self) -> Option<&[u32]> {
-        self.units.as_deref()
+        self.0.units.as_deref()
     }
 
     /// How many units there are.
     pub fn unit_count(&self) -> usize {
-        let last = self.units.as_ref().and_then(|units| units.iter().max());
+        let last = self.0.units.as_ref().and_then(|units| units.iter().max());
         last.map_or(self.len(), |&last| last as usize + 1)
     }
 
     /// How many records there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.0.rows.len()
     }
 
     /// Whether there is no record.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.0.rows.is_empty()
     }
 
     /// Universal record ids.
     #[inline]
     pub fn ids(&self) -> &[u64] {
-        &self.ids
+        &self.0.ids
     }
 
     /// Encoded features.
     #[inline]
     pub fn rows(&self) -> &Rows {
-        &self.rows
+        &self.0.rows
     }
 
     /// Labels, one per record.
     #[inline]
     pub fn labels(&self) -> &[u16] {
-        &self.labels
+        &self.0.labels
     }
 
     /// The stratum of record `row`; 0 when no column was named.
     #[inline]
     pub fn stratum(&self, row: usize) -> u16 {
-        self.strata.as_ref().map_or(0, |strata| strata[row])
+        self.0.strata.as_ref().map_or(0, |strata| strata[row])
     }
 
     /// Bytes held by the encoded records.
     pub fn bytes(&self) -> usize {
-        let strata = self.strata.as_ref().map_or(0, Vec::len);
-        self.rows.bytes()
-            + self.ids.len() * size_of::<u64>()
-            + (self.labels.len() + strata) * size_of::<u16>()
-            + self.units.as_ref().map_or(0, Vec::len) * size_of::<u32>()
+        let Held { ids, rows, labels, strata, units } = &*self.0;
+        let strata = strata.as_ref().map_or(0, Vec::len);
+        rows.bytes()
+            + ids.len() * size_of::<u64>()
+            + (labels.len() + strata) * size_of::<u16>()
+            + units.as_ref().map_or(0, Vec::len) * size_of::<u32>()
     }
 }

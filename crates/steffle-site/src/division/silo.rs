@@ -175,6 +175,6 @@ impl Silo {
             whitening: self.records.whitening().cloned(),
             request,
         };
-        Ok(self.attributes.price_positions(question, asked, &measured, about)?)
+        Ok(self.attributes.price_positions(question, asked, measured, about)?)
     }
 }

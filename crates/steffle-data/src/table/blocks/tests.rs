@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::*;
 use crate::table::csv::CsvReader;
 use crate::table::reader::{Packing, read_as};
-use crate::table::{Encoding, Table};
+use crate::table::{Encoding, Here, Table};
 
 /// Writes a file, reads it in blocks and line by line, and says whether blocks were enough.
 fn both(name: &str, text: &str, columns: &Columns, dialect: &Dialect) -> bool {
@@ -34,11 +34,11 @@ fn both(name: &str, text: &str, columns: &Columns, dialect: &Dialect) -> bool {
 
 /// Whether two tables are equal, missing numbers included.
 fn same(a: &Table, b: &Table) -> bool {
-    let bits = |column: &Column| match column {
-        Column::Numbers(numbers) => {
+    let bits = |column: &Column| match column.here() {
+        Here::Numbers(numbers) => {
             (numbers.iter().map(|number| number.to_bits()).collect(), Categories::default())
         }
-        Column::Text(text) => (Vec::new(), text.clone()),
+        Here::Text(text) => (Vec::new(), text.into_owned()),
     };
     a.names() == b.names()
         && a.reading() == b.reading()

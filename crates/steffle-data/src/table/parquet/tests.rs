@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::*;
-use crate::table::{Column, Dialect};
+use crate::table::{Column, Dialect, Here};
 
 /// A file of one column with the given values.
 fn file<T: DataType>(field: &str, values: &[T::T], levels: Option<&[i16]>) -> Vec<u8> {
@@ -44,22 +44,22 @@ fn read_all(bytes: Vec<u8>, text: Vec<String>) -> Result<Column, Error> {
 }
 
 fn numbers(bytes: Vec<u8>) -> Vec<f64> {
-    match read(bytes).unwrap() {
-        Column::Numbers(numbers) => numbers,
-        Column::Text(text) => panic!("text: {text:?}"),
+    match read(bytes).unwrap().here() {
+        Here::Numbers(numbers) => numbers.into_owned(),
+        Here::Text(text) => panic!("text: {text:?}"),
     }
 }
 
 fn levels(bytes: Vec<u8>) -> Vec<String> {
-    levels_of(read(bytes).unwrap())
+    levels_of(&read(bytes).unwrap())
 }
 
-fn levels_of(column: Column) -> Vec<String> {
-    match column {
-        Column::Text(text) => {
+fn levels_of(column: &Column) -> Vec<String> {
+    match column.here() {
+        Here::Text(text) => {
             (0..text.codes.len()).map(|row| text.level(row).unwrap_or("-").to_owned()).collect()
         }
-        Column::Numbers(numbers) => panic!("numbers: {numbers:?}"),
+        Here::Numbers(numbers) => panic!("numbers: {numbers:?}"),
     }
 }
 
@@ -100,7 +100,7 @@ fn values_that_are_no_numbers_are_refused_by_place() {
     }
     // Where numbers are read as names, a sensitive value could be quoted: none is refused.
     let bytes = file::<DoubleType>("required double v;", &[1.0, f64::NAN, f64::INFINITY], None);
-    assert_eq!(levels_of(read_as_text(bytes).unwrap()), ["1", "-", "inf"]);
+    assert_eq!(levels_of(&read_as_text(bytes).unwrap()), ["1", "-", "inf"]);
     let bytes = ByteArray::from(vec![0xff, 0xfe]);
     let error = read(file::<ByteArrayType>("required binary v;", &[bytes], None)).unwrap_err();
     assert!(error.to_string().contains("UTF-8"), "{error}");

@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{self, TypePtr};
 
-use crate::table::{Categories, Column};
+use crate::table::{Categories, Here};
 
 /// Rows per row group.
 const GROUP: usize = 1 << 20;
@@ -22,7 +22,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Writes the given rows of named columns; says what the Parquet writer said.
 pub(in crate::table) fn write_parquet(
     file: &mut BufWriter<File>,
-    columns: &[(&str, &Column)],
+    columns: &[(&str, Here<'_>)],
     rows: &[u32],
 ) -> Result<(), String> {
     written(file, columns, rows).map_err(|error| error.to_string())
@@ -30,7 +30,7 @@ pub(in crate::table) fn write_parquet(
 
 fn written(
     file: &mut BufWriter<File>,
-    columns: &[(&str, &Column)],
+    columns: &[(&str, Here<'_>)],
     rows: &[u32],
 ) -> Result<(), ParquetError> {
     let kinds: Vec<Type> = columns.iter().map(|(_, column)| stored_type(column, rows)).collect();
@@ -47,8 +47,8 @@ fn written(
         let mut group = writer.next_row_group()?;
         for ((_, column), &kind) in columns.iter().zip(&kinds) {
             match column {
-                Column::Text(text) => write_text(&mut group, text, rows)?,
-                Column::Numbers(numbers) => write_numbers(&mut group, numbers, rows, kind)?,
+                Here::Text(text) => write_text(&mut group, text, rows)?,
+                Here::Numbers(numbers) => write_numbers(&mut group, numbers, rows, kind)?,
             }
         }
         group.close()?;
@@ -57,14 +57,14 @@ fn written(
 }
 
 /// Whole numbers are written as integers, so that ids and counts look like themselves.
-fn stored_type(column: &Column, rows: &[u32]) -> Type {
+fn stored_type(column: &Here<'_>, rows: &[u32]) -> Type {
     let whole = |number: f64| number.is_nan() || (number.fract() == 0.0 && number.abs() < EXACT);
     match column {
-        Column::Text(_) => Type::BYTE_ARRAY,
-        Column::Numbers(numbers) if rows.iter().all(|&row| whole(numbers[row as usize])) => {
+        Here::Text(_) => Type::BYTE_ARRAY,
+        Here::Numbers(numbers) if rows.iter().all(|&row| whole(numbers[row as usize])) => {
             Type::INT64
         }
-        Column::Numbers(_) => Type::DOUBLE,
+        Here::Numbers(_) => Type::DOUBLE,
     }
 }
 

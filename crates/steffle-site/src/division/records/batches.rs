@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use steffle_model::randomness::{Purpose, stream};
+use steffle_model::record::Records;
 use steffle_wire::Batch;
 
 /// Draws a silo's minibatches: shuffled epochs, the last batch of an epoch what is left.
@@ -15,23 +16,22 @@ pub struct Batches {
     order: Vec<u32>,
     /// The epoch that `order` is shuffled for; `None` while it is the plain order.
     epoch: Option<u64>,
-    /// What decides a record's block: a number per record that never changes.
-    keys: Vec<u64>,
+    records: Records,
     /// The blocks, once they were asked for.
     blocks: Vec<Vec<u32>>,
 }
 
 impl Batches {
-    /// For a silo whose records have these keys: their ids, or one id for all records of a unit.
-    pub fn new(seed: u64, node: u64, keys: Vec<u64>) -> Self {
-        let order = (0..keys.len() as u32).collect();
-        Self { seed, node, order, epoch: None, keys, blocks: Vec::new() }
+    /// For a silo with these records.
+    pub fn new(seed: u64, node: u64, records: Records) -> Self {
+        let order = (0..records.len() as u32).collect();
+        Self { seed, node, order, epoch: None, records, blocks: Vec::new() }
     }
 
     fn make_blocks(&mut self, count: u32) {
         if self.blocks.len() != count as usize {
             self.blocks = vec![Vec::new(); count as usize];
-            for (&key, record) in self.keys.iter().zip(0..) {
+            for (key, record) in block_keys(&self.records).into_iter().zip(0..) {
                 self.blocks[Batch::block_with(key, count)].push(record);
             }
         }
@@ -95,6 +95,17 @@ impl Batches {
     }
 }
 
+/// What decides a record's public block: its id, or the first id of its unit.
+fn block_keys(records: &Records) -> Vec<u64> {
+    let Some(units) = records.units() else { return records.ids().to_vec() };
+    let mut first = std::collections::HashMap::new();
+    for (&unit, &id) in units.iter().zip(records.ids()) {
+        let known = first.entry(unit).or_insert(id);
+        *known = id.min(*known);
+    }
+    units.iter().map(|unit| first[unit]).collect()
+}
+
 /// Fisher-Yates. One draw serves as many steps as fit into 64 bits with room to spare.
 pub(super) fn shuffle(order: &mut [u32], random: &mut impl Rng) {
     let mut left = order.len();
@@ -132,11 +143,21 @@ fn place_last<const N: usize>(order: &mut [u32], random: &mut impl Rng) -> usize
 
 #[cfg(test)]
 mod tests {
+    use steffle_model::record::{Layout, Rows};
+
     use super::*;
+
+    /// Records with these ids, and nothing else.
+    fn records(ids: std::ops::Range<u64>) -> Records {
+        let len = ids.clone().count();
+        let layout = Layout { numeric: 0, categorical: 0, features: 0 };
+        let rows = Rows::new(layout, len, Vec::new(), Vec::new()).unwrap();
+        Records::new(ids.collect(), rows, vec![0; len], None, 1).unwrap()
+    }
 
     #[test]
     fn an_epoch_uses_every_record_once() {
-        let mut batches = Batches::new(7, 1, (0..10).collect());
+        let mut batches = Batches::new(7, 1, records(0..10));
         for epoch in 0..3 {
             let mut seen: Vec<u32> = (0..4)
                 .flat_map(|b| batches.draw(Batch::Mini(3), 1 + epoch * 4 + b).to_vec())
@@ -148,12 +169,11 @@ mod tests {
 
     #[test]
     fn a_batch_depends_on_the_round_alone() {
-        let mut steady = Batches::new(7, 1, (0..100).collect());
+        let mut steady = Batches::new(7, 1, records(0..100));
         let all: Vec<Vec<u32>> =
             (1..9).map(|round| steady.draw(Batch::Mini(30), round).to_vec()).collect();
         for round in [8, 2, 5, 1] {
-            let fresh =
-                Batches::new(7, 1, (0..100).collect()).draw(Batch::Mini(30), round).to_vec();
+            let fresh = Batches::new(7, 1, records(0..100)).draw(Batch::Mini(30), round).to_vec();
             assert_eq!(fresh, all[round as usize - 1]);
             assert_eq!(steady.draw(Batch::Mini(30), round), all[round as usize - 1]);
         }
@@ -163,7 +183,7 @@ mod tests {
 
     #[test]
     fn blocks_are_a_partition_that_ids_alone_decide() {
-        let mut all = Batches::new(7, 1, (0..100).collect());
+        let mut all = Batches::new(7, 1, records(0..100));
         let blocks: Vec<Vec<u32>> =
             (1..=4).map(|round| all.draw(Batch::Block(4), round).to_vec()).collect();
         let mut seen = blocks.concat();
@@ -172,7 +192,7 @@ mod tests {
         assert_eq!(all.draw(Batch::Block(4), 5), blocks[0], "blocks come round again");
         assert!(blocks.iter().all(|block| block.len() > 10), "{blocks:?}");
         // Half of the records, with another seed: every one of them stays in its block.
-        let mut half = Batches::new(8, 2, (50..100).collect());
+        let mut half = Batches::new(8, 2, records(50..100));
         for (block, round) in blocks.iter().zip(1..) {
             let expected: Vec<u32> = block.iter().filter(|&&r| r >= 50).map(|r| r - 50).collect();
             assert_eq!(half.draw(Batch::Block(4), round), expected);

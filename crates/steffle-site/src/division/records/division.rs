@@ -136,7 +136,7 @@ impl RecordsDivision {
             objective.cell(label, records.stratum(row)).map_or(NO_CELL, |cell| cell as u16)
         };
         let cells = Cells::new(records.labels().iter().enumerate().map(cell).collect());
-        let batches = Batches::new(seed, node, block_keys(&records));
+        let batches = Batches::new(seed, node, records.clone());
         let (protection, imputed, fitting) = (Protection::default(), None, Fitting::default());
         let (room, reach) = (None, OnceLock::new());
         Ok(Self {
@@ -196,6 +196,8 @@ impl RecordsDivision {
         cap: RowCap,
         shaped: bool,
     ) -> Result<(), RecordsDivisionError> {
+        // A run that begins has no use for what the fit before it left behind.
+        self.fitting.forget();
         let model = self.model.as_ref();
         self.protection = Protection::new(self.records.rows(), model, theta, cap, shaped)?;
         Ok(())
@@ -254,6 +256,7 @@ impl RecordsDivision {
         round: u32,
         asked: &Asked,
     ) -> Measured {
+        let records = self.batches.len_of(question.batch, round);
         let lengths = self.protection.lengths();
         // Without them whitened sums would be priced as if they were not.
         let unknown = self.whitening().is_some() && lengths.len() != self.records.len();
@@ -261,7 +264,7 @@ impl RecordsDivision {
             question,
             round,
             false,
-            Measuring::default(),
+            Measuring { measured: Measured::with_room(records), lengths: Vec::new() },
             Measuring::default,
             |measuring, candidates, _| {
                 let Measuring { measured, lengths: own } = measuring;
@@ -384,15 +387,4 @@ impl RecordsDivision {
         self.room = Some((sums.public, sums.workspace));
         (public, sums.other)
     }
-}
-
-/// What decides a record's public block: its id, or the first id of its unit.
-fn block_keys(records: &Records) -> Vec<u64> {
-    let Some(units) = records.units() else { return records.ids().to_vec() };
-    let mut first = std::collections::HashMap::new();
-    for (&unit, &id) in units.iter().zip(records.ids()) {
-        let known = first.entry(unit).or_insert(id);
-        *known = id.min(*known);
-    }
-    units.iter().map(|unit| first[unit]).collect()
 }
