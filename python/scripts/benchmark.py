@@ -3,6 +3,7 @@
     pip install . && cargo build --release -p steffle-bench
     python python/scripts/benchmark.py            # Adult, and a million rows
     python python/scripts/benchmark.py --rows 100000
+    python python/scripts/benchmark.py --alone    # without the library's side
 
 Both sides get the same rows. *fit* is what `FairClassifier.fit` takes, everything that turns a table into
 columns included; *library* is `steffle-bench library`, a program in Rust that has the columns in its own
@@ -12,7 +13,8 @@ sensitive_features, text included. *peak* is the largest memory of the process d
 included, beyond what it had when Python and the packages were loaded and no table was there.
 
 Ends with status 1 where Python costs more than a tenth more than the library, or where the peak is more
-than twice the input and 32 MB, which are for what does not grow with the rows.
+than twice the input and 32 MB, which are for what does not grow with the rows. Categories of one byte a
+cell (`coded`) are smaller than any model's features: their memory is told and not judged.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--table", choices=TABLES, action="append", help="by default all")
+    parser.add_argument("--alone", action="store_true", help="without the library's side")
     parser.add_argument("--library", type=Path, default=LIBRARY, help="the program steffle-bench")
     parser.add_argument("--one", choices=["write", "fit"], help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
@@ -77,18 +80,22 @@ def line(table: str, asked: argparse.Namespace) -> bool:
         fits, library = [], []
         for _ in range(asked.repeat):
             fits.append(json.loads(run([*program, "fit"])))
+            if asked.alone:
+                continue
             own = run([str(asked.library), "library", str(file), "--repeat", "1"])
             library.append([float(number) for number in own.split()])
-    seconds, own = min(told["seconds"] for told in fits), min(told[0] for told in library)
-    if abs(fits[0]["theta"] - library[0][1]) > 1e-9 * abs(library[0][1]):
-        raise SystemExit(f"{table}: Python found {fits[0]['theta']}, the library {library[0][1]}")
+    seconds = min(told["seconds"] for told in fits)
+    own = min((told[0] for told in library), default=float("nan"))
+    for _, theta in library:
+        if abs(fits[0]["theta"] - theta) > 1e-9 * abs(theta):
+            raise SystemExit(f"{table}: Python found {fits[0]['theta']}, the library {theta}")
     size, peak = fits[0]["input"], max(told["peak"] for told in fits)
     print(
         f"{table:8} {rows:8} {seconds:7.2f} {own:9.2f} {seconds / own - 1:7.1%} "
         f"{size / 1e6:8.0f} {peak / 1e6:7.0f} {peak / size:8.2f}",
         flush=True,
     )
-    return seconds <= 1.1 * own and peak <= 2 * size + FIXED
+    return (asked.alone or seconds <= 1.1 * own) and (table == "coded" or peak <= 2 * size + FIXED)
 
 
 def fit(data: str, rows: int, file: Path) -> dict[str, float]:
