@@ -32,14 +32,14 @@ pub(crate) fn lent(array: &Bound<'_, PyAny>, levels: Option<Vec<String>>) -> PyR
 
 /// An array, and how many of its values mean something.
 struct Array<T> {
-    array: Py<PyArray1<T>>,
+    held: Py<PyArray1<T>>,
     len: usize,
     levels: usize,
 }
 
 impl<T: Element + Copy> Array<T> {
     fn new(array: &Bound<'_, PyArray1<T>>, levels: usize) -> Self {
-        Self { array: array.clone().unbind(), len: array.len(), levels }
+        Self { held: array.clone().unbind(), len: array.len(), levels }
     }
 
     /// Values of the rows, or of all; `nothing` after the end of the interpreter, when nobody waits for
@@ -52,7 +52,7 @@ impl<T: Element + Copy> Array<T> {
             }
         };
         let read = Python::try_attach(|py| {
-            let array = self.array.bind(py);
+            let array = self.held.bind(py);
             match array.try_readonly() {
                 Ok(cells) => of(cells.as_array()),
                 // Another extension writes into it: as it is now.
@@ -118,6 +118,8 @@ impl<T: Code> Cells<u32> for Array<T> {
 macro_rules! cells {
     ($($whole:ty),*; $($real:ty),*) => {
         $(impl Number for $whole {
+            // Of 64 bits the nearest, as NumPy's.
+            #[allow(clippy::cast_lossless)]
             fn number(self) -> f64 {
                 self as f64
             }
