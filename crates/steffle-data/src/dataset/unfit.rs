@@ -58,6 +58,12 @@ fn why(name: &str, column: &Column) -> Option<Why> {
     if column.is_empty() {
         return None;
     }
+    // Most columns of amounts are told by their first rows, and need not be read.
+    let first: Vec<u32> = (0..column.len().min(FEWEST_NAMES) as u32).collect();
+    let amount = |number: &f64| !number.is_nan() && number.fract() != 0.0;
+    if column.numbers_of(&first).is_some_and(|numbers| numbers.iter().any(amount)) {
+        return None;
+    }
     match column.here() {
         Here::Text(text) => {
             let values = text.codes.iter().filter(|&&code| code != MISSING_LEVEL).count();

@@ -121,7 +121,7 @@ enum Merges {
 }
 
 /// Rows that are encoded at a time: beside the table and the encoded rows there is only a piece more.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 15;
 
 fn encode_rows(
     table: &Table,
