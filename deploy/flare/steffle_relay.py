@@ -27,7 +27,8 @@ class Child:
 
     def __init__(self, arguments, errors):
         command, pipe = [os.environ.get("STEFFLE", "steffle"), *arguments], subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=errors)
+        ends = {"stdin": pipe, "stdout": pipe, "stderr": errors, "pipesize": 1 << 20}
+        self.process = subprocess.Popen(command, **ends)
         self.into, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
         os.set_blocking(self.into, False)
 
@@ -136,11 +137,8 @@ class Lead:
 
     @collab.main
     def run(self):
-        roster = collab.get_app_prop("roster")
-        sites = {site.name: site for site in collab.clients}
-        away = [name for name in roster if name not in sites]
-        if away:
-            return self._result({"away": away})
+        there = {site.name: site for site in collab.clients}
+        sites = [there.get(name) for name in collab.get_app_prop("roster")]
         # Beside the kit: FLARE removes a job's own folder, and the next job goes on from here.
         run = Path(collab.get_app_prop("run")).name
         place = Path(collab.workspace.get_root_dir(), "steffle", run)
@@ -149,10 +147,10 @@ class Lead:
         job.write_text(collab.get_app_prop("job"))
         files = ["--data", job, "--journal", journal, "--out", out, "--force"]
         child = Child(["server", "--stdio", *files], subprocess.PIPE)
-        with ThreadPoolExecutor(len(roster) + 1) as threads:
+        with ThreadPoolExecutor(len(sites) + 1) as threads:
             said = threads.submit(self._listen, child.process.stderr)
             try:
-                self._carry(child, [sites[name] for name in roster], threads)
+                self._carry(child, sites, threads)
                 status = child.process.wait()
             finally:
                 child.end()
@@ -173,6 +171,8 @@ class Lead:
     @staticmethod
     def _ask(site, request):
         """A reply, or why there is none. FLARE repeats nothing; this does, for so many seconds."""
+        if site is None:
+            return 1, b"it was not there when the job began"
         seconds = site.app.get_prop("seconds")
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
@@ -191,10 +191,10 @@ class Lead:
         return said
 
     @staticmethod
-    def _result(result, out=None):
+    def _result(result, out):
         """Puts what `steffle submit` fetches into the job's folder."""
         place = Path(collab.workspace.get_run_dir(collab.fl_ctx.get_job_id()), "steffle")
         place.mkdir()
-        if out and out.is_dir():
+        if out.is_dir():
             shutil.copytree(out, place / "out")
         (place / "result.json").write_text(json.dumps(result))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The tests that every check runs; the others (`deploy/flare/test kill all`, `bench`) take long.
-const TESTS: [&[&str]; 1] = [&["poc"]];
+const TESTS: [&[&str]; 2] = [&["poc"], &["kill", "site"]];
 
 /// The program that lists sockets.
 pub(crate) fn sockets() -> Result<PathBuf, String> {

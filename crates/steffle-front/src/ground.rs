@@ -16,7 +16,7 @@ use steffle_process::Journalled;
 
 use crate::clock::Clock;
 use crate::method::Method;
-use crate::observer::{Observer, Stage, Watch};
+use crate::observer::{Observer, Stage, Told, Watch};
 use crate::processes::Nodes;
 use crate::study::{Holdings, Study};
 use crate::trained::{Took, Trace, Trained};
@@ -101,7 +101,7 @@ impl<'a> Ground<'a> {
             let start = self.start.clone();
             let minimum = erm(&mut self.federation, start, RULE, OPTIMUM, |round, loss| {
                 trace.push((round, loss));
-                watch.step()
+                watch.tell(Told { loss, penalised: false, epsilon: None })
             });
             let minimum = minimum.map_err(|error| failed(&error));
             let minimum = watch.end(minimum)?;
@@ -226,6 +226,11 @@ pub(crate) fn failed(error: &FederationError) -> Error {
         let help = "the same command was run to its end before, and its model is where it was \
                     written; another <seed> is another run, and is paid for";
         return Error::data("ledger::run", error.to_string()).with_help(help);
+    }
+    if let FederationError::Needed { .. } = error {
+        let help = "bring it back and go on by the same command, or begin another run without it and \
+                    whoever holds the other half; absent = \"drop\" leaves out sites that hold both";
+        return Error::data(LOST, error.to_string()).with_help(help);
     }
     if let FederationError::Lost { .. } = error {
         let help = "a run with a <journal> goes on by the same command, from where it was";

@@ -59,6 +59,7 @@ pub use steffle::model::ModelKind;
 pub use steffle::train::Theorem;
 pub use steffle_baselines::theory;
 pub use steffle_data::{Column, Dialect, Recipe};
+pub use steffle_process::{Forgotten, forget};
 
 pub use error::{Error, Status};
 pub use ground::{Ground, LOST};
@@ -73,7 +74,7 @@ pub use methods::{
     OneShotReport, PfLd, RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
 };
 pub use model::{Asked, Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions, Skipped};
-pub use observer::{Observer, Stage};
+pub use observer::{Observer, Stage, Told};
 pub use privacy::Privacy;
 pub use processes::{OpenBook, Own, Party};
 pub use silo::SiloReport;

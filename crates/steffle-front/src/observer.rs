@@ -19,6 +19,20 @@ pub enum Stage {
     Federated,
 }
 
+/// What a step told, for whoever watches.
+///
+/// Nothing of it costs anything: it is computed from x, y and what was released.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Told {
+    /// The mean loss on the training rows; where [`Told::penalised`], with the penalty of what was released.
+    pub loss: f64,
+    /// Whether the penalty is part of it.
+    pub penalised: bool,
+    /// The most epsilon that the run has spent by its plan; 0 before it asks for anything that is priced.
+    pub epsilon: Option<f64>,
+}
+
 /// Sees how far training is and may stop it. `()` watches nothing.
 ///
 /// ```
@@ -42,6 +56,11 @@ pub trait Observer: Sync {
         let _ = (stage, steps);
     }
 
+    /// What the step told that is made next; not every method tells, and rounds only of parties elsewhere.
+    fn told(&self, told: Told) {
+        let _ = told;
+    }
+
     /// A step was made: a round, or an evaluation of the loss.
     fn step(&self) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -60,6 +79,12 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(observer: &'a dyn Observer, stage: Stage, steps: Option<u32>) -> Self {
         observer.begin(stage, steps);
         Self { observer, stopped: Cell::new(false) }
+    }
+
+    /// A step that told something.
+    pub(crate) fn tell(&self, told: Told) -> ControlFlow<()> {
+        self.observer.told(told);
+        self.step()
     }
 
     pub(crate) fn step(&self) -> ControlFlow<()> {

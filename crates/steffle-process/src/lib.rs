@@ -8,6 +8,7 @@
 //! carried ([`transcript`]), so that a run that was interrupted goes on.
 
 mod desk;
+mod forget;
 pub mod frame;
 mod journal;
 mod processes;
@@ -16,6 +17,7 @@ mod serve;
 pub mod transcript;
 
 pub use desk::{Desk, Keeps, refuse};
+pub use forget::{Forgotten, forget};
 pub use journal::{Journal, JournalError, Journalled};
 pub use processes::{Patience, Processes};
 pub use relay::Relay;

@@ -104,6 +104,20 @@ pub enum FederationError {
         /// What happened to it, or on the way.
         why: String,
     },
+    /// A node did not reply whose records or attributes others wait for, in a run that leaves out sites
+    /// that nobody waits for.
+    #[error(
+        "silo {silo}{name} cannot be reached: {why}; it holds one of records and attributes, and who holds \
+         the other has nothing to add up without it, so that the run cannot leave it out"
+    )]
+    Needed {
+        /// Which one.
+        silo: usize,
+        /// Its name.
+        name: SiteName,
+        /// What happened to it, or on the way.
+        why: String,
+    },
     /// No noise gives what was asked for.
     #[error(transparent)]
     Privacy(#[from] PrivacyError),
@@ -127,6 +141,16 @@ pub enum FederationError {
     Roster(usize),
 }
 
+impl FederationError {
+    /// The same of a site that others wait for.
+    fn needed(self) -> Self {
+        match self {
+            Self::Lost { silo, name, why } => Self::Needed { silo, name, why },
+            other => other,
+        }
+    }
+}
+
 /// A run over nodes that a transport reaches.
 ///
 /// Its methods are the questions a server may ask; each is one trip to the nodes and back.
@@ -144,6 +168,8 @@ pub struct Federation<T> {
     offer: Option<CheckedOffer>,
     /// The paper's noise, in a run that claims nothing.
     noise: Option<PaperNoise>,
+    /// Whether rounds ask for the loss too.
+    losses: bool,
     /// What the stores said when they were closed last.
     said: Option<Said>,
 }
@@ -164,7 +190,7 @@ impl<T: Transport> Gathered<T> {
     pub fn new(transport: T, run: RunId, roster: Roster) -> Result<Self, FederationError> {
         let all = transport.nodes();
         let schema = SchemaHash([0; 32]);
-        let mut trips = Trips { transport, run, schema, made: 0, roster };
+        let mut trips = Trips { transport, run, schema, made: 0, roster, needed: false };
         let said = trips.ask_each(0..all, 0, |_| Describe)?;
         let mut said = said.into_iter();
         let here: Vec<bool> = (0..all).map(|place| !trips.is_absent(place)).collect();
@@ -176,7 +202,7 @@ impl<T: Transport> Gathered<T> {
             && let Some(place) = here.iter().position(|here| !here)
         {
             // A site that others need cannot be left out.
-            return Err(trips.lost(place));
+            return Err(trips.lost(place).needed());
         }
         let silos = (0..all).take_while(|place| role(*place).is_none_or(Role::has_records)).count();
         if silos == 0 || (first == Role::Records && silos == all) {
@@ -191,7 +217,7 @@ impl<T: Transport> Gathered<T> {
         }
         // Only silos that nobody else waits for can be left out later.
         if first != Role::Both {
-            trips.roster.drops = None;
+            trips.needed = trips.roster.drops.take().is_some();
         }
         Ok(Self { trips, nodes, silos: 0..silos, holders: silos..all })
     }
@@ -220,7 +246,19 @@ impl<T: Transport> Gathered<T> {
         let records = |node: &Option<Described>| node.as_ref().map_or(0, |node| node.records);
         let sizes = nodes[silos.clone()].iter().map(|node| records(node) as usize).collect();
         let (offer, noise, said) = (None, None, None);
-        Ok(Federation { trips, agreement, model, sizes, silos, holders, offer, noise, said })
+        let losses = false;
+        Ok(Federation {
+            trips,
+            agreement,
+            model,
+            sizes,
+            silos,
+            holders,
+            offer,
+            noise,
+            losses,
+            said,
+        })
     }
 }
 

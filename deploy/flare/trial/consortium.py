@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from . import environment
@@ -37,10 +38,16 @@ class Consortium:
     """Started by `with`, and stopped: nothing is left running, or the test fails."""
 
     def __init__(
-        self, name: str, sites: list[str], debug: bool = False, program: Path | None = None
+        self,
+        name: str,
+        sites: list[str],
+        debug: bool = False,
+        program: Path | None = None,
+        prepared: Callable[[Path], None] = lambda kit: None,
     ):
+        """`prepared` changes kits that `admit.py` has made ready."""
         self.bin, self.steffle = environment.flare(), program or environment.steffle()
-        self.sites, self.debug, self.bare = sites, debug, program is not None
+        self.sites, self.debug, self.prepared = sites, debug, prepared
         self.place = environment.TARGET / "flare" / name
         shutil.rmtree(self.place, ignore_errors=True)
         mark = uuid.uuid4().hex
@@ -89,8 +96,7 @@ class Consortium:
         kits = [self.kit(name) for name in ["server", *self.sites]]
         self.run([sys.executable, HERE / "admit.py", "--loopback", *kits])
         for kit in kits:
-            if self.bare:
-                allow_bare(kit / "local" / "resources.json")
+            self.prepared(kit)
             if self.debug:
                 self._log_everything(kit / "local")
             self.start(kit.name)
@@ -148,18 +154,20 @@ class Consortium:
         lines = [line for line in ran.stdout.splitlines() if line.startswith(b"{")]
         return json.loads(lines[-1]) if lines else {}
 
-    def present(self) -> set[str]:
+    def present(self, since: float = 0) -> set[str]:
+        """Sites that were heard of since then: FLARE lists those that have gone for ten minutes."""
         status = self.flare("system", "status", seconds=20)
         clients = (status.get("data") or {}).get("clients", [])
-        return {client["client_name"] for client in clients}
+        heard = [one for one in clients if one["client_last_conn_time"] >= since]
+        return {client["client_name"] for client in heard}
 
     @staticmethod
-    def until(holds, seconds: float, what: str) -> None:
+    def until(holds, seconds: float, what: str, every: float = 0.2) -> None:
         end = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > end:
                 raise SystemExit(f"not within {seconds} seconds: {what}")
-            time.sleep(0.2)
+            time.sleep(every)
 
     def submit(self, job: Path, out: Path, *more) -> subprocess.Popen:
         """`steffle submit`, in the background."""
@@ -175,8 +183,8 @@ class Consortium:
         )
 
 
-def allow_bare(resources: Path) -> None:
-    """The relay with nothing behind it is only for measuring."""
-    settings = json.loads(resources.read_text())
-    settings["class_allow_list"] += ["trial.bare.Lead", "trial.bare.Site"]
-    resources.write_text(json.dumps(settings))
+def change(path: Path, edit: Callable[[dict], None]) -> None:
+    """Changes a file of settings."""
+    settings = json.loads(path.read_text())
+    edit(settings)
+    path.write_text(json.dumps(settings))

@@ -30,10 +30,17 @@ def recipe(parts: Path) -> str:
 
 
 def job(
-    parts: Path, name: str, sites: list[str], seconds: int, train: dict, absent: str = "stop"
+    parts: Path,
+    name: str,
+    sites: list[str] | dict[str, Path],
+    seconds: int,
+    train: dict,
+    absent: str = "stop",
 ) -> Path:
-    """A job for sites, with the settings of its training."""
-    members = ", ".join(f'{{name = "{site}"}}' for site in sites)
+    """A job for sites, with the settings of its training; where it names their own files, one that can
+    be trained on this machine."""
+    own = [f', silo = "{sites[site]}"' if isinstance(sites, dict) else "" for site in sites]
+    members = ", ".join(f'{{name = "{site}"{more}}}' for site, more in zip(sites, own))
     settings = "\n".join(f"{key} = {json.dumps(value)}" for key, value in train.items())
     path = parts / f"{name}.toml"
     path.write_text(
@@ -52,7 +59,8 @@ def silo(kit: Path, parts: Path, role: str, number: int, ledger: Path | None = N
         lines.append(f'attributes = "{parts}/attributes-{number}.csv"')
     if ledger and role != "records":
         lines.append(f'ledger = "{ledger}"')
-    lines += [recipe(parts), "[policy]", "simulations = true"]
+    simulations = "false" if ledger else "true"
+    lines += [recipe(parts), "[policy]", f"simulations = {simulations}"]
     (kit / "local" / "silo.toml").write_text("\n".join(lines) + "\n")
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Stands in for `steffle` where only the transport is measured: a node that says what it heard, and
-a server that asks so many times. ECHO names the sites, the bytes and the times."""
+"""Stands in for `steffle` where only the transport is measured: a node that replies with as many bytes
+as it is asked for, and a server that asks so many times. The job names sites, bytes out, bytes back and
+times."""
 
 import os
 import struct
 import sys
-import time
 
 
 def read() -> bytes:
@@ -22,18 +22,15 @@ def write(body: bytes) -> None:
 
 if sys.argv[1] == "node":
     while True:
-        heard = read()
-        write(struct.pack("<Q", len(heard)) + heard + struct.pack("<I", 0))
+        (back,) = struct.unpack_from("<Q", read())
+        write(struct.pack("<Q", back) + bytes(back) + struct.pack("<I", 0))
 with open(sys.argv[sys.argv.index("--data") + 1]) as job:
-    sites, size, times = map(int, job.read().split())
+    sites, out, back, times = map(int, job.read().split())
+request = struct.pack("<Q", back) + bytes(out - 8)
 frame = struct.pack("<I", sites) + b"".join(
-    struct.pack("<IQ", site + 1, size) + bytes(size) for site in range(sites)
+    struct.pack("<IQ", site + 1, out) + request for site in range(sites)
 )
-spent = []
 for _ in range(times):
-    began = time.monotonic()
     write(frame)
     read()
-    spent.append(time.monotonic() - began)
-print(sorted(spent)[times // 2], file=sys.stderr)
 os.makedirs(sys.argv[sys.argv.index("--out") + 1], exist_ok=True)

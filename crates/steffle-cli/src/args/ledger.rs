@@ -10,6 +10,7 @@ pub(crate) enum LedgerCommand {
     Init(LedgerInitArgs),
     Show(LedgerShowArgs),
     Verify(LedgerVerifyArgs),
+    Close(LedgerCloseArgs),
     Export(LedgerExportArgs),
 }
 
@@ -96,6 +97,21 @@ pub(crate) struct LedgerVerifyArgs {
     /// A run directory: also check that its receipts are those of the book
     #[arg(long, value_name = "DIR")]
     pub(crate) run: Option<PathBuf>,
+}
+
+/// End a run that nobody will go on with, so that what it never asked for is there for others
+///
+/// A run that died keeps its share of the budget, because it may be resumed. Closed, it keeps what it
+/// had reserved, sent or not, and cannot be resumed any more. A run that is under way has the book in use,
+/// and is not closed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  steffle ledger close people.ledger 5f0c2a7be1d94402a63c1f9d8e7b0a15")]
+pub(crate) struct LedgerCloseArgs {
+    /// A book, or a folder of books
+    pub(crate) path: PathBuf,
+    /// The run, as `silo check` and `ledger show` name it
+    pub(crate) run: String,
 }
 
 /// Print a book as JSON for others: no record ids, no replies, nothing per person

@@ -24,7 +24,9 @@ pub(crate) use choose::ChooseArgs;
 pub(crate) use data::{
     CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, PseudonymiseArgs, TextArgs,
 };
-pub(crate) use ledger::{LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs};
+pub(crate) use ledger::{
+    LedgerCloseArgs, LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs,
+};
 pub(crate) use node::{NodeArgs, ServerArgs};
 pub(crate) use predict::{ExportArgs, OnError, PredictArgs};
 pub(crate) use privacy::{
@@ -32,7 +34,7 @@ pub(crate) use privacy::{
     Mechanism, PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
 };
 pub(crate) use reproduce::{ReproduceCommand, What};
-pub(crate) use silo::SiloCommand;
+pub(crate) use silo::{SiloCleanArgs, SiloCommand};
 pub(crate) use submit::SubmitArgs;
 pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};

@@ -1,10 +1,15 @@
-//! `steffle silo check`: what a site would take into a run.
+//! `steffle silo check`: what a site would take into a run; `clean`: what it does not keep any more.
+
+use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
-use steffle_front::SiloReport;
+use serde_json::json;
+use steffle_data::Silo;
+use steffle_front::{Forgotten, SiloReport, forget};
 use steffle_ledger::look;
 
-use crate::args::SiloCommand;
+use crate::args::{SiloCleanArgs, SiloCommand};
 use crate::failure::Failure;
 use crate::ui::{Output, Rows, wrap};
 
@@ -29,8 +34,29 @@ struct LedgerHealth {
 }
 
 pub(crate) fn silo(command: &SiloCommand, output: Output) -> Result<(), Failure> {
-    let SiloCommand::Check(args) = command;
-    let (silo, own) = SiloReport::read(&args.file)?;
+    match command {
+        SiloCommand::Check(args) => check(&args.file, output),
+        SiloCommand::Clean(args) => clean(args, output),
+    }
+}
+
+/// Removes records of runs of long ago.
+fn clean(args: &SiloCleanArgs, output: Output) -> Result<(), Failure> {
+    let silo = Silo::read(&args.file)?;
+    let older = Duration::from_secs(args.days.saturating_mul(24 * 60 * 60));
+    let Forgotten { runs, kept } =
+        forget(&silo.sent, older).map_err(|error| Failure::at(&silo.sent, &error))?;
+    let text = format!(
+        "{} record(s) of {} days ago and more are removed from {}; {kept} are kept.\n",
+        runs.len(),
+        args.days,
+        silo.sent.display()
+    );
+    output.result(&json!({"removed": runs, "kept": kept}), &text)
+}
+
+fn check(file: &Path, output: Output) -> Result<(), Failure> {
+    let (silo, own) = SiloReport::read(file)?;
     let ledger = match &own.ledger {
         None => None,
         Some(path) => {

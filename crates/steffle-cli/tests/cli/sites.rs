@@ -1,6 +1,8 @@
 //! Sites that keep their files to themselves: a `silo.toml` each, a `job.toml` at the lead, and
 //! nothing between them but messages.
 
+#[cfg(target_os = "linux")]
+mod abandoned;
 mod agreement;
 #[cfg(target_os = "linux")]
 mod canary;
@@ -153,10 +155,29 @@ fn a_relay_gives_the_same_model_to_the_bit() {
             let mut relay = Relay::start(&place, "run", &[method, &["--force"]].concat());
             let (status, stderr) = relay.carry_all();
             assert_eq!(status, 0, "{name} {method:?}: {stderr}");
-            assert!(stderr.contains("progress: "), "{stderr}");
+            said_how_far(
+                &stderr,
+                if method[0] == "--method" { "penalised loss 0." } else { "loss 0." },
+            );
             assert_eq!(expected, model(&place, "run"), "{name} {method:?}");
         }
     }
+}
+
+/// Rounds, the loss and what is spent, in lines of their own.
+fn said_how_far(stderr: &str, loss: &str) {
+    let told: Vec<&str> =
+        stderr.lines().filter_map(|line| line.strip_prefix("progress: ")).collect();
+    let fit = "Training the unconstrained model: ";
+    assert!(
+        told.iter().any(|line| line.starts_with(fit) && line.contains(", loss 0.")),
+        "{stderr}"
+    );
+    // Nothing is spent before the first question about s.
+    assert!(!told.iter().any(|line| line.starts_with(fit) && line.contains("spent")), "{stderr}");
+    let last = told.last().unwrap();
+    assert!(last.starts_with("Training the fair model: ") && last.contains(loss), "{last}");
+    assert!(last.ends_with(", epsilon 1 spent"), "{last}");
 }
 
 /// What a site shows its owner, and that it sends nothing.

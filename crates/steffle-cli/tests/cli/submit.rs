@@ -83,11 +83,16 @@ fn a_job_that_ends_brings_its_model_back() {
 #[test]
 fn a_job_that_is_lost_is_followed_by_another_of_the_same_run() {
     let place = place("submit-lost");
-    left(&place, "job-2", r#"{"away": ["south"]}"#);
+    let away = "silo 1 (south) cannot be reached: it was not there when the job began";
+    let said = format!(r#"{{"status": 3, "said": ["error[steffle::train::lost]: {away}"]}}"#);
+    left(&place, "job-2", &said);
     left(&place, "job-3", r#"{"status": 0}"#);
+    place.write("left-job-3/out/metrics.json", r#"{"warnings": ["north is slow"]}"#);
     let ran = submit(&place, &["--json"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("job-1 was lost") && ran.stderr.contains("south was not there"));
+    assert!(ran.stderr.contains("job-1 was lost") && ran.stderr.contains(away), "{}", ran.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["warnings"], serde_json::json!(["north is slow"]));
     let run = |n: u32| place.read(&format!("folder-{n}/lead/config/config_fed_server.json"));
     assert_eq!(run(1), run(2));
     assert_eq!(run(1), run(3));

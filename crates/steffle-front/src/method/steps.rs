@@ -1,7 +1,9 @@
 //! The steps of Algorithm 1 and of what shares its engine: how many, how long, on what.
 
 use steffle::server::{Found, Output, Rates};
-use steffle::train::{Schedule, ScheduleError, Settings, Start, StepRule, probe, train};
+use steffle::train::{
+    RoundTrace, Schedule, ScheduleError, Settings, Start, StepRule, probe, train,
+};
 use steffle_baselines::pf_ld;
 use steffle_privacy::Mu;
 
@@ -9,7 +11,7 @@ use super::{BatchSize, Entry, Given, Mode, Noise, Reason, ServerKind, Training, 
 use crate::Error;
 use crate::clock::Clock;
 use crate::ground::{explain, failed};
-use crate::observer::{Stage, Watch};
+use crate::observer::{Stage, Told, Watch};
 use crate::trained::{Trace, Trained};
 
 /// The settings of the steps.
@@ -213,7 +215,13 @@ impl Steps {
                 (Start::from(&public.minimum), Some(public.took))
             }
         };
-        let step = |_: &_| watch.step();
+        let step = |seen: &RoundTrace| match seen.loss {
+            Some(loss) => watch.tell(Told { loss, penalised: false, epsilon: seen.epsilon }),
+            None => watch.step(),
+        };
+        if ground.study.is_elsewhere() {
+            ground.federation.ask_for_losses();
+        }
         let (objective, federation) = (ground.objective, &mut ground.federation);
         if plan.settings().server == StepRule::Improved && public.minimum.found == Found::Passes {
             let probed = probe(federation, start.theta.clone()).map_err(|error| failed(&error))?;

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::ground::{OPTIMUM, RULE, explain, failed};
 use crate::leaves::{Counts, Fitted, Leaves};
 use crate::method::{Entry, Reason, Training, goes_to_its_optimum, usual_reason};
-use crate::observer::{Stage, Watch};
+use crate::observer::{Stage, Told, Watch};
 use crate::processes::Nodes;
 use crate::trained::{Trace, Trained};
 
@@ -49,6 +49,7 @@ pub(super) fn path(
     let Training { mut ground, public, lambdas } = run;
     let begin = public.took.and(clock.stop());
     let (spent, statement) = ground.said();
+    let epsilon = statement.and_then(|statement| statement.epsilon);
     // What all lambdas share; each adds its own.
     let released = ground.trips(public);
     let (objective, minimum, observer) = (ground.objective, &public.minimum, ground.observer);
@@ -60,7 +61,7 @@ pub(super) fn path(
         let mut trace = public.trace();
         let fair = path.solve(lambda, |round, objective| {
             trace.push(Trace::Fair { round, objective });
-            watch.step()
+            watch.tell(Told { loss: objective, penalised: true, epsilon })
         });
         let fair = watch.end(fair.map_err(|error| explain(&error)))?;
         let mut trained = Trained {

@@ -12,6 +12,7 @@ use crate::server::Aggregate;
 impl<T: Transport> Federation<T> {
     /// Both legs of a round.
     pub fn round(&mut self, round: u32, question: &Question) -> Result<Aggregate, FederationError> {
+        let question = &Question { loss: question.loss || self.losses, ..question.clone() };
         let (public, private) = self.ask_round(self.silos.clone(), round, question)?;
         let public = self.public(public, question)?;
         if self.holders.is_empty() {
@@ -85,6 +86,17 @@ impl<T: Transport> Federation<T> {
                 && sums.thetas.iter().all(|theta| theta.len() == parameters)
         };
         sums.filter(fits).ok_or(FederationError::Incomplete("private"))
+    }
+
+    /// From now on every round also asks for the loss, for whoever watches: a function of features,
+    /// labels and theta, which changes nothing that is computed.
+    pub fn ask_for_losses(&mut self) {
+        self.losses = true;
+    }
+
+    /// The mean loss that a round told, where it was asked for.
+    pub(crate) fn mean_loss(&self, answers: &Aggregate) -> Option<f64> {
+        self.losses.then(|| answers.loss / answers.records.max(1.0))
     }
 
     /// The paper's noise for every round from now on, by the records that a store is asked about.

@@ -16,6 +16,8 @@ pub(super) struct Trips<T> {
     /// Every request and its replies have one number, which never comes again.
     pub(super) made: u64,
     pub(super) roster: Roster,
+    /// Whether sites that do not reply were to be left out, and cannot be.
+    pub(super) needed: bool,
 }
 
 impl<T: Transport> Trips<T> {
@@ -111,7 +113,8 @@ impl<T: Transport> Trips<T> {
                 // Where a letter is lost on its way, that is not who was asked.
                 (Err(Lost { node: lost, why }), _) => {
                     let silo = place(lost);
-                    return Err(FederationError::Lost { silo, name: self.name(silo), why });
+                    let lost = FederationError::Lost { silo, name: self.name(silo), why };
+                    return Err(if self.needed { lost.needed() } else { lost });
                 }
             };
             said.push(read::<A>(envelope, node, &reply).map_err(|error| match error {

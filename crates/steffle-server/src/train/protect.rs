@@ -2,7 +2,7 @@
 
 use steffle_privacy::ledger::{Claim, Offer};
 use steffle_privacy::{
-    Accountant, Delta, Epsilon, Event, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
+    Accountant, Delta, Epsilon, Event, Mu, Neighbours, Poisson, PrivacyError, Rounds, SampleRate,
     Sampling, calibrate, discrete,
 };
 use steffle_wire::RowCap;
@@ -120,6 +120,23 @@ impl Schedule {
 }
 
 impl Protected {
+    /// The most epsilon that is spent after this round of the plan; of sampled rounds only all together
+    /// have a price.
+    ///
+    /// # Proof
+    /// The census costs the table's part of a share, every round at most a share, times `by_record` where
+    /// units have accounts of their own, and a unit is in all rounds, or in those about its block. The whole
+    /// is never passed, by the proof of [`Schedule::protected`].
+    pub(super) fn spent_by(&self, round: u32) -> f64 {
+        let whole = self.epsilon.value();
+        let Terms::Exact(share) = &self.terms else { return whole };
+        let visits = self.blocks.map_or(round, |blocks| round.div_ceil(blocks.max(1)));
+        let spent = share.round * (f64::from(visits) + share.table) * self.by_record.unwrap_or(1.0);
+        let mu = Mu::try_from(spent.sqrt());
+        let epsilon = mu.and_then(|mu| discrete::epsilon(mu, self.delta));
+        epsilon.map_or(whole, |epsilon| epsilon.min(whole))
+    }
+
     /// The message that offers it.
     pub(super) fn opening(&self, offer: Offer) -> Opening {
         Opening {

@@ -9,7 +9,7 @@ use steffle_privacy::ledger::{Receipt, Statement};
 use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
 use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
 
-use super::{Mode, Paper, Schedule, Settings, StepRule};
+use super::{Mode, Paper, Protected, Schedule, Settings, StepRule};
 use crate::federation::{Federation, FederationError};
 use crate::game::{ChiSquareGame, Improved, OutputScores, class_weights};
 use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
@@ -25,6 +25,12 @@ pub struct RoundTrace {
     pub chi_square: f64,
     /// Length of the theta step.
     pub step: f64,
+    /// The mean loss at the round's start, where somebody watches: a function of x, y and theta.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+    /// The most epsilon that the plan has spent by now, where somebody watches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
 }
 
 /// The noise that Theorem 3.2 prescribed.
@@ -117,12 +123,12 @@ impl From<&Minimum> for Start {
     }
 }
 
-/// Offers the plan to the stores; says whether it claims something.
+/// Offers the plan to the stores; returns what it claims.
 fn open<T: Transport>(
     plan: &Schedule,
     objective: OutputScores,
     federation: &mut Federation<T>,
-) -> Result<bool, TrainError> {
+) -> Result<Option<Protected>, TrainError> {
     let silos = federation.sizes().len().max(1) as f64;
     let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
     let layers = federation.model().blocks().len();
@@ -135,7 +141,7 @@ fn open<T: Transport>(
             federation.open(offer, |offer| protected.opening(offer))?;
         }
     }
-    Ok(protected.is_some())
+    Ok(protected)
 }
 
 /// Runs `plan` from `start` with the steps that its settings name. `observe` sees every round and
@@ -225,7 +231,10 @@ pub fn run<T: Transport>(
         let squared: f64 =
             theta.iter().zip(&question.theta).map(|(new, old)| (new - old).powi(2)).sum();
         let chi_square = steps.violation();
-        let seen = RoundTrace { round, chi_square, step: squared.sqrt() };
+        let loss = federation.mean_loss(&answers);
+        let spent = |protected: &Protected| protected.spent_by(round);
+        let epsilon = loss.and_then(|_| protected.as_ref().map(spent));
+        let seen = RoundTrace { round, chi_square, step: squared.sqrt(), loss, epsilon };
         returned.see(round, theta);
         let stop = observe(&seen).is_break();
         trace.push(seen);
@@ -238,7 +247,7 @@ pub fn run<T: Transport>(
     let statement = federation.statement();
     // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
     let (sum, count) = signal;
-    let signal_to_noise = (count > 0.0 && protected).then(|| {
+    let signal_to_noise = (count > 0.0 && protected.is_some()).then(|| {
         let mean = sum / count;
         // Noise alone has a mean of 1 with this standard deviation: what three of them explain is
         // no signal, so that noise passes for one in about one of 1,000 runs.

@@ -1,5 +1,6 @@
-//! `steffle ledger init|show|verify|export`.
+//! `steffle ledger init|show|verify|close|export`.
 
+mod close;
 mod date;
 mod export;
 mod init;
@@ -24,6 +25,7 @@ pub(crate) fn ledger(command: &LedgerCommand, output: Output) -> Result<(), Fail
         LedgerCommand::Init(args) => init::init(args, output),
         LedgerCommand::Show(args) => show::show(args, output),
         LedgerCommand::Verify(args) => verify::verify(args, output),
+        LedgerCommand::Close(args) => close::close(args, output),
         LedgerCommand::Export(args) => export::export(&args.path, output),
     }
 }

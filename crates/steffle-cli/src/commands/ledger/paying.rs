@@ -5,9 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use steffle_ledger::{Books, LedgerError, open};
-use steffle_privacy::ledger::{GrantId, Ledger, hexadecimal};
+use steffle_privacy::ledger::{Ledger, hexadecimal};
 
 use super::clock;
+use super::close::close_open;
 use crate::failure::Failure;
 use crate::ui::Output;
 
@@ -27,15 +28,7 @@ pub(crate) fn paying_books(
     }
     let names: Vec<String> = runs.iter().map(|run| hexadecimal(run)).collect();
     for ledger in books.ledgers() {
-        let grants = ledger.book().grants().iter().zip(0..);
-        let left = grants
-            .filter(|(grant, _)| !grant.closed() && !names.contains(&grant.offer().offer().run));
-        let left: Vec<(GrantId, String)> =
-            left.map(|(grant, at)| (GrantId(at), grant.offer().offer().run.clone())).collect();
-        for (grant, run) in left {
-            ledger
-                .close(grant)
-                .map_err(|error| Failure::data("ledger::close", error.to_string()))?;
+        for run in close_open(ledger, |run| !names.iter().any(|name| name == run))? {
             output.note(&format!(
                 "run {run} had not ended when its process did; it is closed now, and keeps what it \
                  had reserved"

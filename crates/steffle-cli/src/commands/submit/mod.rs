@@ -13,7 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use steffle_data::Job;
+use serde_json::Value;
+use steffle_data::{Absent, Job};
 
 use crate::args::SubmitArgs;
 use crate::failure::{Failure, Status};
@@ -27,6 +28,10 @@ use watch::{End, Outcome, passing, watch};
 /// Between two looks at who is there.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// How long sites are waited for at least: they find a server that was started again after some 20
+/// seconds, and later where machines are busy.
+const RETURN: Duration = Duration::from_secs(90);
+
 /// What `submit --json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
@@ -35,6 +40,8 @@ struct Report<'a> {
     /// FLARE's jobs, in their order: the last one ended with the model.
     jobs: &'a [String],
     seconds: f64,
+    /// What the run warns of: a site that it went on without, for example.
+    warnings: Vec<String>,
     run_dir: &'a Path,
 }
 
@@ -44,6 +51,8 @@ struct Run<'a> {
     name: String,
     sites: Vec<String>,
     reply: Duration,
+    /// Whether the run goes on without sites that are away.
+    drops: bool,
     attempts: u32,
     output: Output<'a>,
 }
@@ -67,25 +76,29 @@ pub(crate) fn submit(args: &SubmitArgs, output: Output) -> Result<(), Failure> {
     let name = args.resume.clone().unwrap_or_else(|| fresh(&stem));
     interrupt::say(format!("the job goes on; go on with it by `--resume {name}`"));
     let reply = Duration::from_secs(job.reply_seconds.unwrap_or(600));
+    let drops = job.absent == Absent::Drop;
     let text = travelling(job)?;
     let scratch = Scratch::new(&name)?;
     let told = Told { run: &name, roster: &sites, seconds: reply.as_secs(), job: &text };
     let folder = folder::write(scratch.path(), &told)?;
     let flare = Flare { program: &args.nvflare, kit: &args.kit };
-    let run = Run { flare, name, sites, reply, attempts: args.attempts, output };
+    let run = Run { flare, name, sites, reply, drops, attempts: args.attempts, output };
     let mut jobs = Vec::new();
     let out = run.to_its_end(&folder, scratch.path(), &mut jobs)?;
     let run_dir = destination.path().to_path_buf();
-    destination.write(&files(&out)?)?;
+    let files = files(&out)?;
+    let warnings = warnings(&files);
+    destination.write(&files)?;
     let seconds = begun.elapsed().as_secs_f64();
     let Run { name, sites, .. } = &run;
-    let report = Report { run: name, sites, jobs: &jobs, seconds, run_dir: &run_dir };
+    let warned: String = warnings.iter().map(|warning| format!("Warning: {warning}\n")).collect();
     let text = format!(
-        "{} sites, {} job(s), {seconds:.1} s; run {name}\nRun directory: {}\n",
+        "{} sites, {} job(s), {seconds:.1} s; run {name}\n{warned}Run directory: {}\n",
         sites.len(),
         jobs.len(),
         run_dir.display()
     );
+    let report = Report { run: name, sites, jobs: &jobs, seconds, warnings, run_dir: &run_dir };
     output.result(&report, &text)
 }
 
@@ -108,23 +121,25 @@ impl Run<'_> {
             progress.task("waiting for FLARE to begin");
             match watch(&self.flare, &id, self.reply, scratch, &progress)? {
                 End::Told(outcome) if outcome.status == Some(0) => return Ok(outcome.out),
-                End::Told(outcome) if !outcome.away.is_empty() => {
-                    let away = outcome.away.join(", ");
-                    self.all_present()?;
-                    why = format!("job {id}: {away} was not there");
-                }
                 End::Told(outcome) => {
-                    let failed = failure(&outcome);
-                    // A site that is back is worth another job; any other end is one.
-                    if failed.code != steffle_front::LOST || self.all_present().is_err() {
+                    let mut failed = failure(&outcome);
+                    if failed.code != steffle_front::LOST {
                         return Err(failed);
+                    }
+                    // A site that is back is worth another job.
+                    if let Err(away) = self.all_present() {
+                        failed.message = format!("{failed}; {away}");
+                        return Err(Failure { help: away.help, ..failed });
                     }
                     why = format!("job {id}: {failed}");
                     ended = Some(failed);
                 }
                 End::Lost(lost) => {
                     self.flare.abort(&id);
-                    self.all_present()?;
+                    match self.all_present() {
+                        Err(away) if !self.drops => return Err(away),
+                        _ => {}
+                    }
                     why = format!("job {id} was lost: {lost}");
                 }
             }
@@ -139,7 +154,7 @@ impl Run<'_> {
 
     /// A job, once FLARE takes it: a server that was restarted is waited for.
     fn submitted(&self, folder: &Path) -> Result<String, Failure> {
-        let until = Instant::now() + self.reply;
+        let until = Instant::now() + self.reply.max(RETURN);
         loop {
             match passing(self.flare.submit(folder))? {
                 Ok(id) => return Ok(id),
@@ -152,9 +167,10 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for all sites, as long as for a reply.
+    /// Waits for all sites, as long as for a reply at least.
     fn all_present(&self) -> Result<(), Failure> {
-        let until = Instant::now() + self.reply;
+        let patience = self.reply.max(RETURN);
+        let until = Instant::now() + patience;
         loop {
             let present = passing(self.flare.present())?;
             let sites = present.map(|present| present.sites).unwrap_or_default();
@@ -168,7 +184,7 @@ impl Run<'_> {
                 return Ok(());
             }
             if Instant::now() > until {
-                let (away, seconds) = (away.join(", "), self.reply.as_secs());
+                let (away, seconds) = (away.join(", "), patience.as_secs());
                 let message = format!("{away} did not come within {seconds} seconds");
                 let help = format!("`--resume {}` goes on with the run", self.name);
                 return Err(Failure::data("submit::away", message).help(help));
@@ -217,6 +233,16 @@ fn files(out: &Path) -> Result<Vec<(String, Vec<u8>)>, Failure> {
         files.push((name, fs::read(entry.path()).map_err(failed)?));
     }
     Ok(files)
+}
+
+/// What a fetched run warns of.
+fn warnings(files: &[(String, Vec<u8>)]) -> Vec<String> {
+    let metrics = files.iter().find(|(name, _)| name == "metrics.json");
+    let metrics = metrics.and_then(|(_, bytes)| serde_json::from_slice::<Value>(bytes).ok());
+    let warnings =
+        metrics.and_then(|mut metrics| metrics["warnings"].as_array_mut().map(std::mem::take));
+    let texts = warnings.into_iter().flatten();
+    texts.filter_map(|warning| warning.as_str().map(str::to_owned)).collect()
 }
 
 /// What a job is called: its own name, or that of its folder.

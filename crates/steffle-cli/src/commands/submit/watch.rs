@@ -30,9 +30,6 @@ pub(super) struct Outcome {
     /// Its last words.
     #[serde(default)]
     pub(super) said: Vec<String>,
-    /// Sites that were not there, which is why nothing was begun.
-    #[serde(default)]
-    pub(super) away: Vec<String>,
     /// Where the run directory was put.
     #[serde(skip)]
     pub(super) out: PathBuf,
@@ -101,13 +98,14 @@ pub(super) fn watch(
         if waiting.over() {
             continue;
         }
-        if lists_what_it_does_not_run(flare, id)? {
-            if missed.get_or_insert_with(Instant::now).elapsed() > MISSED {
+        match lists_what_it_does_not_run(flare, id)? {
+            Some(true) if missed.get_or_insert_with(Instant::now).elapsed() > MISSED => {
                 let why = "FLARE lists it as running, and does not run it";
                 return Ok(End::Lost(why.to_owned()));
             }
-        } else {
-            missed = None;
+            Some(false) => missed = None,
+            // A server that does not answer says nothing for it or against it.
+            Some(true) | None => {}
         }
         if heard.elapsed() > reply + SILENCE {
             let seconds = heard.elapsed().as_secs();
@@ -116,13 +114,13 @@ pub(super) fn watch(
     }
 }
 
-/// Asks twice for what FLARE could not know at once.
-fn lists_what_it_does_not_run(flare: &Flare<'_>, id: &str) -> Result<bool, Failure> {
-    let Ok(present) = passing(flare.present())? else { return Ok(false) };
+/// Asks twice for what FLARE could not know at once; `None` where it does not answer.
+fn lists_what_it_does_not_run(flare: &Flare<'_>, id: &str) -> Result<Option<bool>, Failure> {
+    let Ok(present) = passing(flare.present())? else { return Ok(None) };
     if present.jobs.iter().any(|job| job == id) {
-        return Ok(false);
+        return Ok(Some(false));
     }
-    Ok(passing(flare.status(id))?.is_ok_and(|status| status == "RUNNING"))
+    Ok(passing(flare.status(id))?.ok().map(|status| status == "RUNNING"))
 }
 
 /// What a job that has ended left behind.

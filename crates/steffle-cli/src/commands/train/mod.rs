@@ -6,12 +6,13 @@ mod private;
 mod report;
 mod study;
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use clap::ArgMatches;
-use steffle_front::{Bootstrap, Divided, Library, Observer, Plan, Report, Stage};
+use steffle_front::{Bootstrap, Divided, Library, Observer, Plan, Report, Stage, Told};
 
 use self::metrics::Metrics;
 pub(crate) use self::metrics::MetricsReport;
@@ -104,7 +105,7 @@ fn execute(
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let shown = Shown { progress, lines: config.relay, steps: Mutex::default() };
+    let shown = Shown { progress, lines: config.relay, so_far: Mutex::default() };
     let (model, min_group) = (plan.train(&shown)?, config.min_group());
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
@@ -171,19 +172,36 @@ fn unconstrained(
 struct Shown<'a> {
     progress: &'a Progress,
     lines: bool,
-    /// What is being done, how many steps of it are done, and of how many.
-    steps: Mutex<(&'static str, u32, Option<u32>)>,
+    so_far: Mutex<SoFar>,
+}
+
+/// What is being done, how many steps of it are done, of how many, and what the last one told.
+#[derive(Default)]
+struct SoFar {
+    task: &'static str,
+    done: u32,
+    of: Option<u32>,
+    told: Option<Told>,
+}
+
+impl fmt::Display for SoFar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.task, self.done)?;
+        self.of.iter().try_for_each(|of| write!(f, " of {of}"))?;
+        let Some(Told { loss, penalised, epsilon, .. }) = self.told else { return Ok(()) };
+        write!(f, ", {} {loss:.4}", if penalised { "penalised loss" } else { "loss" })?;
+        epsilon.iter().try_for_each(|epsilon| {
+            write!(f, ", epsilon {} spent", steffle_privacy::rounding::up(*epsilon, 4))
+        })
+    }
 }
 
 impl Shown<'_> {
-    fn line(&self, change: impl FnOnce(&mut (&'static str, u32, Option<u32>))) {
-        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut steps);
-        let (task, done, of) = *steps;
-        match of.filter(|_| self.lines) {
-            Some(of) => eprintln!("progress: {task}: {done} of {of}"),
-            None if self.lines => eprintln!("progress: {task}: {done}"),
-            None => {}
+    fn line(&self, change: impl FnOnce(&mut SoFar)) {
+        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut so_far);
+        if self.lines {
+            eprintln!("progress: {so_far}");
         }
     }
 }
@@ -195,15 +213,19 @@ impl Observer for Shown<'_> {
             Stage::Federated => "Training the federated model",
             _ => "Training the fair model",
         };
-        self.line(|line| *line = (task, 0, steps));
+        self.line(|line| *line = SoFar { task, of: steps, ..SoFar::default() });
         match steps {
             Some(steps) => self.progress.steps(task, steps as usize),
             None => self.progress.task(task),
         }
     }
 
+    fn told(&self, told: Told) {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner).told = Some(told);
+    }
+
     fn step(&self) -> ControlFlow<()> {
-        self.line(|line| line.1 += 1);
+        self.line(|line| line.done += 1);
         self.progress.step();
         ControlFlow::Continue(())
     }

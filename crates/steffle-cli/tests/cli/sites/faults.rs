@@ -229,24 +229,41 @@ fn a_site_that_is_away_is_named_or_dropped() {
             place.write("job.toml", job);
         }
     }
-    // Where others wait for it, a site is not dropped.
+}
+
+/// Where others wait for it, a site is not dropped.
+#[test]
+fn a_site_that_others_wait_for_cannot_be_left_out() {
+    let absent = "no reply within 2 seconds".to_owned();
     let place = handed_out(
         "fault-away-split",
         &people(0..200),
         &["--silos", "2", "--split", "--holders", "1"],
     );
     change(&place, "job.toml", "version = 1\n", "version = 1\nabsent = \"drop\"\n");
-    let mut relay = Relay::start(&place, "run", &["--rounds", "2"]);
-    let requests = relay.next().unwrap();
-    let mut replies = relay.ask(&requests[1..]);
-    replies.insert(0, Err(away));
-    relay.give(&replies);
-    let (status, stderr) = relay.end();
-    assert!(status == 3 && stderr.contains("silo 0 (records-1)"), "{stderr}");
+    // From the start on, and later; records, and the attributes of them.
+    for (at, lost) in [(0, 0), (0, 2), (8, 0), (8, 2)] {
+        let mut relay = Relay::start(&place, "run", &["--rounds", "2", "--force"]);
+        while let Some(requests) = relay.next() {
+            let away = |node: u32| relay.carried >= at && node == lost + 1;
+            let there: Vec<_> = requests.iter().filter(|(node, _)| !away(*node)).cloned().collect();
+            let missing = requests.iter().position(|(node, _)| away(*node));
+            let mut replies = relay.ask(&there);
+            missing.iter().for_each(|place| replies.insert(*place, Err(absent.clone())));
+            relay.give(&replies);
+        }
+        let (status, stderr) = relay.end();
+        assert_eq!(status, 3, "{stderr}");
+        let site = ["silo 0 (records-1)", "silo 1 (records-2)", "silo 2 (attributes-1)"];
+        for word in [site[lost as usize], &absent, "cannot leave it out", "another run without it"]
+        {
+            assert!(stderr.contains(word), "{at} {lost}: {stderr}");
+        }
+    }
 }
 
 /// Two sites with books, private: whatever is killed, no budget is exceeded, every event has its reply.
-fn paid(name: &str) -> Place {
+pub(crate) fn paid(name: &str) -> Place {
     let place = handed_out(name, &pairs(0..200), &["--silos", "2"]);
     paid_by(&place, "silo");
     place

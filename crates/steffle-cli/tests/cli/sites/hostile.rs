@@ -50,11 +50,26 @@ fn sites_that_reply_out_of_shape_late_or_for_others_are_named() {
             assert!(stderr.contains("silo 1 (silo-2)"), "{what} at {at}: {stderr}");
         }
     }
-    // Given twice, a reply is one.
+    // One that comes twice is no reply to anything.
+    let twice = |replies: &mut Vec<Reply>, _: &[Reply]| replies.push(replies[1].clone());
+    let (status, stderr) = tampered(&place, 5, twice);
+    assert!(status == 3 && stderr.contains("3 replies to 2 requests"), "{stderr}");
+    // Nobody tampers: the run that all of these were before.
     let wanted = expected(&place, &["--rounds", "3", "--epsilon", "1"]);
     let (status, stderr) = tampered(&place, 5, |_, _| {});
     assert_eq!((status, model(&place, "run")), (0, wanted), "{stderr}");
 }
+
+/// What a hostile server makes of the arrays in its requests.
+const DAMAGES: [(&str, fn(&mut Vec<u8>)); 4] = [
+    ("numbers that are not finite", |request| {
+        let end = request.len();
+        request[end - 64..].fill(0xff);
+    }),
+    ("an array of a size beyond memory", |request| request[76..84].fill(0xff)),
+    ("an array that is cut off", |request| request.truncate(request.len() - 9)),
+    ("more than the array it names", |request| request.extend([1; 16])),
+];
 
 /// A server that asks again with other words, or changes what was agreed on: the site refuses.
 #[test]
@@ -83,13 +98,17 @@ fn a_server_that_changes_its_words_is_refused() {
         if requests[0].1.len() > 200 {
             let other = relay.ask(&changed(&|request| *request.last_mut().unwrap() ^= 1));
             refused(other, &["was another request", "is over", "joined", "trip"]);
-            let infinite = relay.ask(&changed(&|request| {
-                request[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
-                let end = request.len();
-                request[end - 64..].copy_from_slice(&[0xff; 64]);
-            }));
-            // Nothing of it is used: the run goes on as if it had not been asked.
-            refused(infinite, &["", "finite"]);
+            // Nothing of these is used: the run goes on as if it had not been asked.
+            for (what, damage) in DAMAGES {
+                let other = relay.ask(&changed(&|request| {
+                    // The number of a trip that has not come yet.
+                    request[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
+                    damage(request);
+                }));
+                for reply in &other {
+                    assert_eq!(reply.as_ref().unwrap()[7], 3, "{what}");
+                }
+            }
             trips += 1;
         }
         relay.give(&replies);

@@ -1,5 +1,6 @@
 //! The interactive modes with a claim: without noise they are the one without.
 
+use steffle_privacy::discrete;
 use steffle_site::node::InProcess;
 use steffle_wire::ClassRelease;
 use steffle_wire::RowCap;
@@ -233,5 +234,36 @@ fn one_round_is_about_somebody() {
         let start = Start::from(&case.start);
         let run = train(&plan, objective, &mut federation, start, go_on).unwrap();
         assert!(run.signal_to_noise.is_some(), "no theta message had noise, so none was sent");
+    }
+}
+
+/// Whoever watches is told the loss and what is spent, and changes no bit.
+#[test]
+fn watched_rounds_tell_the_loss_and_what_is_spent() {
+    let notion = Notion::DemographicParity;
+    let case = Case::new(2, 2, notion, ModelKind::Logistic, StepRule::Improved);
+    for by_record in [true, false] {
+        let mode = Mode::Exact(Exact { by_record, ..exact(1.0) });
+        let run = |watched: bool| {
+            let mut federation = federation(&case.people, &case.kind, notion, 0);
+            if watched {
+                federation.ask_for_losses();
+            }
+            let settings = Settings { length: Length::Rounds(8), ..settings(mode) };
+            let plan = settings.check(federation.sizes()).unwrap();
+            let objective = case.people.objective(notion);
+            train(&plan, objective, &mut federation, Start::from(&case.start), go_on).unwrap()
+        };
+        let (alone, watched) = (run(false), run(true));
+        assert_eq!(alone.theta, watched.theta);
+        assert!(alone.trace.iter().all(|seen| seen.loss.is_none() && seen.epsilon.is_none()));
+        assert!(
+            watched.trace.iter().all(|seen| seen.loss.is_some_and(|loss| loss > 0.0 && loss < 2.0))
+        );
+        let told: Vec<f64> = watched.trace.iter().map(|seen| seen.epsilon.unwrap()).collect();
+        assert!(told.is_sorted() && told[0] < 0.8, "{told:?}");
+        // Never less than the dearest store has paid.
+        let paid = discrete::epsilon(watched.spent.unwrap(), exact(1.0).delta).unwrap();
+        assert!(told[7] > paid - 1e-6 && told[7] <= 1.0, "{told:?} {paid}");
     }
 }
