@@ -152,6 +152,7 @@ impl Public {
             statement: None,
             spent: None,
             signal_to_noise: None,
+            fairer: None,
             lambda: None,
             one_shot: None,
             excess: None,

@@ -34,6 +34,7 @@
 
 mod clock;
 mod error;
+mod fairer;
 mod ground;
 mod leaves;
 mod legs;
@@ -62,6 +63,7 @@ pub use steffle_data::{Column, Dialect, Recipe};
 pub use steffle_process::{Forgotten, forget};
 
 pub use error::{Error, Status};
+pub use fairer::{Fairer, NOT_FAIRER};
 pub use ground::{Ground, LOST};
 pub use leaves::{Counts, Leaves};
 pub use method::{

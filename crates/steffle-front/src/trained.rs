@@ -5,6 +5,7 @@ use steffle::train::{RoundTrace, Theorem};
 use steffle_baselines::FederatedRound;
 use steffle_privacy::ledger::Statement;
 
+use crate::fairer::Fairer;
 use crate::methods::{ExcessReport, OneShotReport};
 
 /// What a method found, beside the unconstrained model.
@@ -24,6 +25,8 @@ pub struct Trained {
     /// mu that the dearest store spent.
     pub(crate) spent: Option<f64>,
     pub(crate) signal_to_noise: Option<f64>,
+    /// Where released numbers can tell.
+    pub(crate) fairer: Option<Fairer>,
     /// Where the run chose it.
     pub(crate) lambda: Option<f64>,
     pub(crate) one_shot: Option<OneShotReport>,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 use steffle_data::Schema;
-use steffle_front::{Goal, Interval, Report};
+use steffle_front::{Fairer, Goal, Interval, NOT_FAIRER, Report};
 
 use crate::commands::{MetricsReport, TrainReport, WITHOUT_GROUPS};
 
@@ -20,7 +20,7 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
          A {model} model that predicts `{label}` from {columns} columns ({features} encoded \
          features). It was trained by method `{method}` {place}{aim} It does not need \
          `{sensitive}` to predict.\n\n\
-         ## Privacy\n\n{statement}\n\n{without_noise}:\n\n{leaves}\n{gap}\
+         ## Privacy\n\n{statement}\n\n{without_noise}:\n\n{leaves}\n{gap}{fairer}\
          ## Results on {test} held-out rows\n\n{overall}\n{groups}\n\
          95 % intervals are in `metrics.json`. They say how far chance in the held-out rows could \
          move a number, not how the model does on people unlike those in the data.\n\n\
@@ -49,6 +49,7 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         statement = report.privacy.statement,
         leaves = leaves(report),
         gap = estimated_gap(report),
+        fairer = fairer(report),
         test = report.test.records,
         overall = overall(report),
         groups = if let Some(metrics) = &report.metrics {
@@ -224,6 +225,18 @@ fn estimated_gap(report: &TrainReport) -> String {
             told.unconstrained_gap.estimate,
             told.unconstrained_gap.standard_error,
         )
+    })
+}
+
+/// What the run knows about whether the model is fairer.
+fn fairer(report: &TrainReport) -> String {
+    report.fairer.map_or_else(String::new, |Fairer { evidence, threshold, probably }| {
+        let said = if probably {
+            "What was released tells the groups apart".to_owned()
+        } else {
+            format!("**Warning:** {NOT_FAIRER}")
+        };
+        format!("{said} (evidence {evidence:.1}, needed {threshold:.1}).\n\n")
     })
 }
 

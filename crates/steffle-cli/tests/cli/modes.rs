@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use steffle_front::NOT_FAIRER;
 use steffle_privacy::{Delta, Epsilon, discrete};
 
 use crate::harness::{Place, columns, pairs, people};
@@ -207,12 +208,12 @@ fn noise_above_the_signal_is_said_in_exact_mode() {
         let flags = ["--epsilon", "0.05", "--seed", seed];
         let run = runs(&place, &[&MEANING, &TWO[..], &flags].concat(), MODES[0]);
         let weak = number(&run, "/signal_to_noise") < 1.0;
-        let said = run["warnings"].to_string().contains("the noise hides the signal");
+        let said = run["warnings"].to_string().contains(NOT_FAIRER);
         assert_eq!(weak, said, "{}", run["warnings"]);
         told |= weak;
     }
     assert!(told, "noise of six seeds looks like a signal");
     let strong = runs(&place, &[&MEANING, &TWO[..], &["--epsilon", "50"]].concat(), MODES[0]);
     assert!(number(&strong, "/signal_to_noise") >= 10.0);
-    assert!(!strong["warnings"].to_string().contains("hides the signal"));
+    assert!(!strong["warnings"].to_string().contains(NOT_FAIRER));
 }

@@ -1,6 +1,7 @@
 //! Method `one-shot`: one release, then training.
 
 use serde_json::Value;
+use steffle_front::NOT_FAIRER;
 
 use crate::harness::{Place, pairs, people};
 
@@ -106,7 +107,7 @@ fn noise_above_the_signal_is_said() {
     let flags = ["train", "--method", "one-shot", "--epsilon", "0.05", "--out", "run"];
     let run = place.json(&[&flags[..], &MEANING, &PAIRS].concat());
     let warnings = run["warnings"].to_string();
-    assert!(warnings.contains("the noise hides the signal"), "{warnings}");
+    assert!(warnings.contains(NOT_FAIRER), "{warnings}");
     assert!(number(&run, "/one_shot/useful_from_epsilon") > 0.05);
 }
 

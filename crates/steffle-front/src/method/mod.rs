@@ -28,7 +28,7 @@ pub(crate) use self::noise::{
     Bounds, Noise, budget, by_mode, needs_epsilon, refuse_by_mode, usual_delta,
 };
 pub use self::plan::{Announced, Plan};
-pub(crate) use self::steps::{Length, StepSizes, Steps, goes_to_its_optimum, weak_signal};
+pub(crate) use self::steps::{Length, StepSizes, Steps, goes_to_its_optimum, judge_messages};
 use crate::Error;
 use crate::ground::{Ground, Public};
 use crate::leaves::{Counts, Leaves};

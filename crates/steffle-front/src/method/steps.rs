@@ -10,6 +10,7 @@ use steffle_privacy::Mu;
 use super::{BatchSize, Entry, Given, Mode, Noise, Reason, ServerKind, Training, Written};
 use crate::Error;
 use crate::clock::Clock;
+use crate::fairer::Fairer;
 use crate::ground::{explain, failed};
 use crate::observer::{Stage, Told, Watch};
 use crate::trained::{Trace, Trained};
@@ -273,18 +274,18 @@ pub(crate) fn goes_to_its_optimum(entry: &Entry, key: &str) -> Option<Reason> {
 }
 
 /// Says so where noise decides what a private run does.
-pub(crate) fn weak_signal(noise: Option<&Noise>, ratio: Option<f64>) -> Option<String> {
-    let (epsilon, ratio) = (noise?.epsilon, ratio?);
-    // Energy goes with the square of epsilon; a ratio that cannot be told from 0 is taken as 1/16.
-    let enough = epsilon / ratio.max(0.0625).sqrt();
-    (ratio < 1.0).then(|| {
+pub(crate) fn judge_messages(trained: &mut Trained, noise: Option<&Noise>) {
+    let (Some(noise), Some(ratio)) = (noise, trained.signal_to_noise) else { return };
+    trained.judge(Fairer::new(ratio, 1.0), || {
+        // Energy goes with the square of epsilon; a ratio that cannot be told from 0 is taken as 1/16.
+        let enough = noise.epsilon / ratio.max(0.0625).sqrt();
         format!(
-            "the noise hides the signal: it makes up {:.0} % of what the silos' messages say about \
-             the sensitive attribute. Expect little or no fairness gain below epsilon {enough:.2} on \
-             this many records; use method one-shot, more records or fewer features",
+            "Noise makes up {:.0} % of what the silos' messages say about the sensitive attribute. \
+             Expect little or no fairness gain below epsilon {enough:.2} on this many records; use \
+             method one-shot, more records or fewer features",
             100.0 / (1.0 + ratio.max(0.0))
         )
-    })
+    });
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::leaves::{Counts, Leaves};
 use crate::method::{
     Aim, Announced, Bounds, Entry, Given, Mode, Noise, ServerKind, Steps, Training, Written,
-    refuse_by_mode, refuse_foreign, weak_signal,
+    judge_messages, refuse_by_mode, refuse_foreign,
 };
 use crate::privacy::{Privacy, claimed, neighbour, one_row_only, where_noise_is_from};
 use crate::study::Study;
@@ -156,7 +156,7 @@ impl Descending {
 
     pub(crate) fn train(&self, run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
         let mut trained = self.steps.train(run)?;
-        trained.warnings.extend(weak_signal(self.noise.as_ref(), trained.signal_to_noise));
+        judge_messages(&mut trained, self.noise.as_ref());
         Ok(vec![Ok(trained)])
     }
 

@@ -157,7 +157,7 @@ impl Run {
         });
         let targeted = targeted.map_err(|error| explain(&error))?;
         let (report, warnings) = told.targeted(&targeted, target);
-        Ok(Trained {
+        let mut trained = Trained {
             theta: targeted.fair.theta.clone(),
             rounds: minimum.evaluations + targeted.fair.evaluations,
             trips: Some(trips(public, path.trips())),
@@ -169,7 +169,9 @@ impl Run {
             warnings,
             took: public.took.and(clock.stop()),
             ..public.trained()
-        })
+        };
+        told.judge(&mut trained);
+        Ok(trained)
     }
 }
 
@@ -278,8 +280,8 @@ impl Method for Run {
         let after: After<'_> = &|path, fair, trained| {
             let gap = path.estimate_gap(told.one_shot(), &fair.theta);
             let gap = gap.map_err(|error| failed(&error))?;
-            let (report, warnings) = told.report(gap);
-            (trained.one_shot, trained.warnings) = (Some(report), warnings);
+            trained.one_shot = Some(told.report(gap));
+            told.judge(trained);
             Ok(())
         };
         Ok(match self.max_excess {

@@ -24,6 +24,7 @@ pub use self::predict::{Asked, Predicted, Predictions, Skipped};
 use self::save::METRICS;
 pub use self::save::MODEL;
 use crate::Error;
+use crate::fairer::Fairer;
 use crate::leaves::Leaves;
 use crate::method::{Entry, Plan};
 use crate::methods::{ExcessReport, OneShotReport};
@@ -66,6 +67,8 @@ pub struct Outcome {
     pub spent_mu: Option<f64>,
     /// Energy of the signal over that of the noise, where it is measured.
     pub signal_to_noise: Option<f64>,
+    /// Whether it is fairer, as far as released numbers can tell.
+    pub fairer: Option<Fairer>,
     /// What a one-shot release says about the model.
     pub one_shot: Option<OneShotReport>,
     /// What a budget for accuracy came to.
@@ -109,6 +112,7 @@ impl Model {
                 theorem: trained.theorem,
                 spent_mu: trained.spent,
                 signal_to_noise: trained.signal_to_noise,
+                fairer: trained.fairer,
                 one_shot: trained.one_shot,
                 excess: trained.excess,
                 took: trained.took,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use steffle_front::{
-    Bootstrap, Entry, ExcessReport, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy, Report,
-    Study, Theorem, Took,
+    Bootstrap, Entry, ExcessReport, Fairer, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy,
+    Report, Study, Theorem, Took,
 };
 
 use super::metrics::MetricsReport;
@@ -63,6 +63,9 @@ pub(crate) struct TrainReport {
     pub(crate) spent_mu: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal_to_noise: Option<f64>,
+    /// Whether the model is fairer, as far as released numbers can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fairer: Option<Fairer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) one_shot: Option<OneShotReport>,
     /// What a budget for accuracy came to.
@@ -154,6 +157,7 @@ impl TrainReport {
             noise: outcome.theorem,
             spent_mu: outcome.spent_mu,
             signal_to_noise: outcome.signal_to_noise,
+            fairer: outcome.fairer,
             one_shot: outcome.one_shot.clone(),
             excess: outcome.excess,
             metrics: None,

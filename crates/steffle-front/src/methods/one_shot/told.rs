@@ -7,6 +7,9 @@ use steffle::federation::{GapEstimate, OneShot, Pooling};
 use steffle::train::Targeted;
 use steffle_privacy::{Delta, Mu, discrete};
 
+use crate::fairer::Fairer;
+use crate::trained::Trained;
+
 /// What a one-shot release says about a model.
 ///
 /// An estimated gap and how sure it is, from released numbers alone.
@@ -63,7 +66,8 @@ impl Told {
         targeted: &Targeted,
         target: f64,
     ) -> (OneShotReport, Vec<String>) {
-        let (report, mut warnings) = self.report(targeted.estimate);
+        let mut warnings = Vec::new();
+        let report = self.report(targeted.estimate);
         if !targeted.reached {
             warnings.push(format!(
                 "no lambda brings the estimated gap down to {target}: the smallest is {:.4} at \
@@ -82,28 +86,33 @@ impl Told {
         (OneShotReport { target_gap, target_reached, ..report }, warnings)
     }
 
-    /// What it says about a model with this gap, and what to warn of.
-    pub(super) fn report(&self, gap: GapEstimate) -> (OneShotReport, Vec<String>) {
-        let useful = self.useful_from();
-        let GapEstimate { gap: before, standard_error, .. } = self.unconstrained;
-        let weak = useful.map(|epsilon| {
+    /// Whether it tells the groups apart.
+    pub(super) fn judge(&self, trained: &mut Trained) {
+        let GapEstimate { gap, standard_error, .. } = self.unconstrained;
+        let fairer = Fairer::new(gap / standard_error, self.unconstrained.threshold());
+        trained.judge(fairer, || {
+            let from = self.useful_from().map_or_else(String::new, |epsilon| {
+                format!("; expect no fairness gain below epsilon {epsilon:.2} on this many records")
+            });
             format!(
-                "the noise hides the signal: the release puts the gap of the unconstrained \
-                 model at {:.1} +- {:.1} percentage points; expect no fairness gain below epsilon \
-                 {epsilon:.2} on this many records",
-                100.0 * before,
+                "It puts the gap of the unconstrained model at {:.1} +- {:.1} percentage points{from}",
+                100.0 * gap,
                 100.0 * standard_error
             )
         });
-        let report = OneShotReport {
+    }
+
+    /// What it says about a model with this gap.
+    pub(super) fn report(&self, gap: GapEstimate) -> OneShotReport {
+        let useful = self.useful_from();
+        OneShotReport {
             pooled: self.release.pooling() != Pooling::Local,
             unconstrained_gap: self.unconstrained.into(),
             gap: gap.into(),
             target_gap: None,
             target_reached: None,
             useful_from_epsilon: useful,
-        };
-        (report, weak.into_iter().collect())
+        }
     }
 
     /// The epsilon at which noise alone would no longer explain the gap, where it does. A gap that
