@@ -189,10 +189,9 @@ fn steps(features: &Features<'_>) -> Result<f64, CappedError> {
         let numbers = rows.numeric(record as usize).iter();
         numbers.fold(1.0, |most: f64, &x| most.max(f64::from(x.abs())))
     };
-    let members = (0..features.cells()).flat_map(|cell| features.members(cell));
     // Two columns may name the same level, which then counts twice.
     let columns = rows.layout().categorical.max(1) as f64;
-    let reach = members.map(|&record| largest(record)).sum::<f64>() * columns;
+    let reach = features.members().iter().map(|&record| largest(record)).sum::<f64>() * columns;
     let room = GRID * 2_f64.powi(53) / (CLASSES as f64 * reach.max(1.0));
     let steps = room.log2().floor().exp2().min(STEPS);
     if steps >= 16.0 { Ok(steps) } else { Err(CappedError::Range) }
@@ -204,7 +203,7 @@ pub fn fits(features: &Features<'_>) -> Result<(), CappedError> {
     if size > most { Err(WhiteningError::Size { size, most }.into()) } else { Ok(()) }
 }
 
-/// `sum_i f_i f_i' / n` over the records that are in some cell.
+/// `sum_i f_i f_i' / n` over the records that have features.
 pub fn mean_gram(features: &Features<'_>) -> Symmetric {
     let n = features.count().max(1) as f64;
     features.gram(&vec![1.0 / n; features.len()])

@@ -127,7 +127,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let mut path = FairPath::new(&mut federation, objective, &public, 0.0, tolerance);
     let fair = path.solve(LAMBDA, go_on)?;
     let once = clock.cpu();
-    let before = federation.estimate_gap(&release, &public.theta)?;
+    let before = federation.look(&release, &public.theta)?.gap;
     let after = federation.estimate_gap_after(&release, &public.theta, &fair.theta)?;
 
     // Other stores: the budget of these is spent.

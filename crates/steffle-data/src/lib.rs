@@ -2,7 +2,7 @@
 //!
 //! | step | type or function |
 //! |---|---|
-//! | where rows come from | [`Source::parse`]: `adult`, `credit-card`, `retired-adult`, a file |
+//! | where rows come from | [`Source::parse`]: `adult`, `credit-card`, `retired-adult`, `bank-marketing`, a file |
 //! | what columns mean | [`Recipe`]: of a named data set, or the user's |
 //! | a file as columns | [`read`], or [`Reader`] for chunks; [`Table`], [`write()`] |
 //! | both together | [`Dataset`]: renamed, complete rows listed by [`Dataset::rows`] |

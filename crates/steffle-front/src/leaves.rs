@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use steffle::division::Objective as _;
+use steffle::linear::Features;
 use steffle::model::Classifier;
 use steffle::protocol::{LENGTHS, MOST_FACTORED};
 
@@ -33,8 +34,6 @@ pub struct Counts {
     pub cells: usize,
     /// Outcomes that it compares: the columns of a cell's class table.
     pub outcomes: usize,
-    /// Parts that the features of a one-shot message are in.
-    pub parts: usize,
     /// Classes of the sensitive attribute, k.
     pub classes: usize,
     /// Labels, l.
@@ -43,8 +42,8 @@ pub struct Counts {
     pub parameters: usize,
     /// Layers of the model.
     pub layers: usize,
-    /// Features of a one-shot message in one part: encoded features and the bias.
-    pub weights: usize,
+    /// Features of a one-shot message: encoded ones, squares, parts and the bias.
+    pub released: usize,
 }
 
 /// What silos send beside gradients.
@@ -74,12 +73,11 @@ impl Counts {
         Self {
             cells: objective.cells(),
             outcomes: objective.columns(),
-            parts: objective.parts(),
             classes: objective.classes,
             labels: objective.labels,
             parameters: model.parameters(),
             layers: model.blocks().len(),
-            weights: study.schema().layout().weights(),
+            released: Features::released_size(study.schema().layout(), objective.parts()),
         }
     }
 

@@ -8,7 +8,7 @@ mod roster;
 mod rounds;
 mod trip;
 
-pub use gap::GapEstimate;
+pub use gap::{FirstLook, GapEstimate};
 pub use once::{OneShot, Pooling};
 pub use roster::{Absence, Absences, Roster, SiteName};
 

@@ -1,5 +1,6 @@
 //! The one-shot release where attributes are held elsewhere: rows out, noisy sums back.
 
+use steffle_model::linear::Features;
 use steffle_model::record::Rows;
 use steffle_model::scores::NO_CELL;
 
@@ -50,7 +51,7 @@ impl FeatureRows {
         if !self.cell_of.iter().all(|&cell| cell < self.cells || cell == NO_CELL) {
             return shape("a record is in a cell that there is not");
         }
-        let size = self.rows.layout().weights() * usize::from(self.cells);
+        let size = Features::released_size(self.rows.layout(), usize::from(self.cells));
         if self.agreed.as_ref().is_some_and(|agreed| agreed.gram.size() != size) {
             return shape("the agreed matrix is not of the size of the features");
         }

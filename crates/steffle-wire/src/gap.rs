@@ -1,6 +1,6 @@
 //! What a release tells about the decisions of models.
 
-use steffle_model::decode::{Corrected, Correction, Energy};
+use steffle_model::decode::{Corrected, Correction, Energy, Evidence};
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
@@ -31,6 +31,8 @@ pub struct GapSums {
     pub energy: Option<Energy>,
     /// How many messages these are.
     pub messages: f64,
+    /// Silos whose decode did not come to its end.
+    pub unfinished: f64,
 }
 
 /// The decisions of one cell by class, `[class][label]`, and what the message needs to correct
@@ -51,6 +53,17 @@ pub struct GapCell {
     pub numbers: Vec<Vec<f64>>,
     /// Variance of the noise of a class's sum, `[label]`.
     pub variances: Vec<f64>,
+    /// How the messages tell classes apart; only where one model was asked about.
+    pub told: Told,
+}
+
+/// What messages say about decisions by class, and the noise in it: both add up over silos.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Told {
+    /// `t' (m_r - b_r A'1)`, `[class that a message has][label]`.
+    pub signals: Vec<f64>,
+    /// Variance of the noise of these, `[label]`.
+    pub variances: Vec<f64>,
 }
 
 impl GapCell {
@@ -69,6 +82,20 @@ impl GapCell {
             }
             self.variances[label] = variance;
         }
+    }
+}
+
+impl GapCell {
+    /// Asks a message how far it tells the decisions of classes apart.
+    pub fn tell(&mut self, evidence: &Evidence<'_>) {
+        let told = self.numbers.iter().map(|numbers| evidence.about(numbers));
+        let told: Vec<Corrected> = told.collect();
+        let classes = told.first().map_or(0, |own| own.additions.len());
+        let signals = |class: usize| told.iter().map(move |own| own.additions[class]);
+        self.told = Told {
+            signals: (0..classes).flat_map(signals).collect(),
+            variances: told.iter().map(|own| own.variance).collect(),
+        };
     }
 }
 
@@ -100,11 +127,11 @@ impl Sum for GapSums {
         let count = totals.length()?;
         let models = (0..count).map(|_| cells(totals)).collect::<Result<_, CodecError>>()?;
         let (expected, energy) = (totals.lists()?, totals.list()?);
-        let [all, noise, messages] = energy[..] else {
-            return Err(CodecError::Shape("an energy is three numbers".to_owned()));
+        let [all, noise, messages, unfinished] = energy[..] else {
+            return Err(CodecError::Shape("an energy is four numbers".to_owned()));
         };
         let energy = (messages > 0.0).then_some(Energy { all, noise });
-        Ok(Self { models, expected, energy, messages })
+        Ok(Self { models, expected, energy, messages, unfinished })
     }
 }
 
@@ -117,14 +144,14 @@ impl Summand for GapSums {
         }
         numbers.lists(&self.expected);
         let energy = self.energy.unwrap_or_default();
-        numbers.list(&[energy.all, energy.noise, self.messages]);
+        numbers.list(&[energy.all, energy.noise, self.messages, self.unfinished]);
     }
 }
 
 /// Rates and covariances are about means, which do not add up; the sums that they are made of do.
 impl GapCell {
     fn write(&self, numbers: &mut Numbers) {
-        let Self { records, rates, masses, covariances, numbers: own, variances } = self;
+        let Self { records, rates, masses, covariances, numbers: own, variances, told } = self;
         let decided: Vec<f64> = rates.iter().map(|rate| records * rate).collect();
         let crossed = covariances.iter().enumerate().map(|(at, covariance)| {
             let (class, label) = (at / rates.len(), at % rates.len());
@@ -136,15 +163,20 @@ impl GapCell {
         numbers.list(&crossed.collect::<Vec<_>>());
         numbers.lists(own);
         numbers.list(variances);
+        numbers.list(&told.signals);
+        numbers.list(&told.variances);
     }
 
     fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
         let (records, decided, masses) = (totals.number()?, totals.list()?, totals.list()?);
         let (crossed, numbers, variances) = (totals.list()?, totals.lists()?, totals.list()?);
+        let told = Told { signals: totals.list()?, variances: totals.list()? };
         let (labels, classes) = (decided.len(), masses.len());
         let whole = crossed.len() == labels.saturating_mul(classes)
             && variances.len() == labels
-            && (numbers.is_empty() || numbers.len() == labels);
+            && (numbers.is_empty() || numbers.len() == labels)
+            && told.signals.len().is_multiple_of(labels.max(1))
+            && (told.variances.is_empty() || told.variances.len() == labels);
         if !whole {
             return Err(CodecError::Shape("a cell is not one number per class and label".into()));
         }
@@ -154,6 +186,6 @@ impl GapCell {
             sum - masses[class] * rates[label]
         });
         let covariances = covariances.collect();
-        Ok(Self { records, rates, masses, covariances, numbers, variances })
+        Ok(Self { records, rates, masses, covariances, numbers, variances, told })
     }
 }

@@ -37,7 +37,7 @@ pub use envelope::{
 };
 pub use features::{FeatureReply, FeatureRows, FeatureSums};
 pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};
-pub use gap::{Gap, GapCell, GapSums};
+pub use gap::{Gap, GapCell, GapSums, Told};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
 pub use join::{Describe, Described, Join, Role, Scores, Units};

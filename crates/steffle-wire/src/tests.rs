@@ -132,7 +132,13 @@ fn means_of_all_silos_come_from_sums_that_add_up() {
     };
     let part = |cell| {
         let energy = Some(steffle_model::decode::Energy { all: 3.0, noise: 1.0 });
-        let sums = GapSums { models: vec![vec![cell]], expected: vec![], energy, messages: 1.0 };
+        let sums = GapSums {
+            models: vec![vec![cell]],
+            expected: vec![],
+            energy,
+            messages: 1.0,
+            unfinished: 1.0,
+        };
         Summed::of(&sums, 2).unwrap()
     };
     let mut sum = part(cell(10.0, 0.5, [4.0, 6.0], 1.0));

@@ -78,7 +78,7 @@ fn no_store_moves_more_than_the_price() {
         for cells in [1, 2] {
             for units in [None, Some(&pairs[..])] {
                 let cell_of = if cells == 1 { [0; 6] } else { cell_of };
-                let features = Features::by_cell(&rows, &cell_of, cells);
+                let features = Features::released(&rows, &cell_of, cells).unwrap();
                 let capped = Capped::new(features, units).unwrap();
                 let unit_of = units.map_or_else(|| (0..6).collect(), <[u32]>::to_vec);
                 let count = unit_of.iter().max().unwrap() + 1;

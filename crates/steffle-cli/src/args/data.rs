@@ -93,7 +93,7 @@ pub(crate) struct PartitionArgs {
 #[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
-    /// The file of a named data set that is not shipped (retired-adult)
+    /// The file of a named data set that is not shipped (retired-adult, bank-marketing)
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<PathBuf>,

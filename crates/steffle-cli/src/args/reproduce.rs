@@ -31,6 +31,9 @@ pub(crate) struct ReproduceCommand {
     /// The Retired Adult file, for figure 4; see `steffle data describe retired-adult --help`
     #[arg(long, value_name = "FILE")]
     pub(crate) retired_adult: Option<PathBuf>,
+    /// The Bank Marketing file, for rare; see `steffle data describe bank-marketing --help`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) path: Option<PathBuf>,
     /// Runs at a time; the results do not depend on it [default: all cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -59,10 +62,12 @@ pub(crate) enum What {
     Figure5,
     /// Beyond the paper: how far every method is from the non-private frontier, by epsilon
     Frontier,
+    /// Beyond the paper: groups that are rare, many, or the middle of a range
+    Rare,
     /// The paper's average reductions, from the runs of figures 1, 3, 4 and 5
     Headline,
     /// How the stationarity gap falls with epsilon, records, silos and features
     Theory,
-    /// All of them
+    /// All of them but rare
     All,
 }

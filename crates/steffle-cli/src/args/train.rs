@@ -75,7 +75,7 @@ pub(crate) struct TrainCommand {
 #[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Method")]
 pub(crate) struct TrainArgs {
-    /// adult, credit-card, retired-adult (with --path), a file (.csv, .tsv, .parquet), or a
+    /// adult, credit-card, retired-adult and bank-marketing (with --path), a file (.csv, .tsv, .parquet), or a
     /// job.toml that `data partition` wrote [default: adult]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Data")]
     pub(crate) data: Option<String>,

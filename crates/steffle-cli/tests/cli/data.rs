@@ -7,7 +7,7 @@ fn lists_the_named_data_sets() {
     let list = Place::new("list").json(&["data", "list"]);
     let sets = list["data_sets"].as_array().unwrap();
     let names: Vec<&str> = sets.iter().map(|set| set["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["adult", "credit-card", "retired-adult"]);
+    assert_eq!(names, ["adult", "credit-card", "retired-adult", "bank-marketing"]);
     assert_eq!(sets[2]["shipped"], false);
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::Recipe;
+use super::bands::Bands;
 use crate::Error;
 use crate::schema::combinations;
 use crate::table::{Table, read_parquet_bytes};
@@ -24,9 +25,13 @@ pub struct Builtin {
     pub sha256: Option<&'static str>,
     bytes: Option<&'static [u8]>,
     recipe: fn() -> Recipe,
+    /// Which file it needs where none is shipped.
+    file: &'static str,
     /// The values of columns that may be chosen as sensitive ones, as the recipe names them: from
     /// the publication, so that private runs need not read them off the data.
     values: &'static [(&'static str, &'static [&'static str])],
+    /// Columns that are made of others where they are chosen as sensitive ones.
+    bands: &'static [Bands],
 }
 
 /// Every data set that has a name.
@@ -39,7 +44,22 @@ pub const BUILTIN: &[Builtin] = &[
         sha256: Some("caaba507719a930b8354aa8df1113336d51e545e18fa7d2a3211028a6367c511"),
         bytes: Some(include_bytes!("../../data/adult.parquet")),
         recipe: adult,
+        file: "",
         values: &[("sex", &["Female", "Male"]), ("race", &RACES)],
+        bands: &[
+            Bands {
+                name: "age-band",
+                of: "age",
+                from: &[25.0, 60.0],
+                names: &["<25", "25-59", "60+"],
+            },
+            Bands {
+                name: "middle-age",
+                of: "age",
+                from: &[25.0, 60.0],
+                names: &["others", "25-59", "others"],
+            },
+        ],
     },
     Builtin {
         name: "credit-card",
@@ -49,11 +69,13 @@ pub const BUILTIN: &[Builtin] = &[
         sha256: Some("45a526da3222c01a2f334180cef5df21a949c76924adc1f50c2050f6624087be"),
         bytes: Some(include_bytes!("../../data/credit_card.parquet")),
         recipe: credit_card,
+        file: "",
         values: &[
             ("SEX", &["female", "male"]),
             ("EDUCATION", &["1", "2", "3", "4"]),
             ("MARRIAGE", &["1", "2", "3"]),
         ],
+        bands: &[Bands { of: "AGE", ..THIRTY_AND_SIXTY }],
     },
     Builtin {
         name: "retired-adult",
@@ -63,9 +85,27 @@ pub const BUILTIN: &[Builtin] = &[
         sha256: None,
         bytes: None,
         recipe: retired_adult,
+        file: "adult_reconstruction.csv of the folktables project",
         values: &[("gender", &["Female", "Male"]), ("race", &RACES)],
+        bands: &[],
+    },
+    Builtin {
+        name: "bank-marketing",
+        about: "Does a client of a Portuguese bank subscribe to a deposit? 41,188 calls; sensitive: \
+                age-band. Needs its file, bank-additional-full.csv",
+        source: "Moro, Cortez & Rita (2014), UCI Machine Learning Repository, CC BY 4.0; not shipped",
+        sha256: None,
+        bytes: None,
+        recipe: bank_marketing,
+        file: "bank-additional-full.csv of the UCI repository, also in the wheel aif360 0.3.0rc0",
+        values: &[],
+        bands: &[THIRTY_AND_SIXTY],
     },
 ];
+
+/// Young, middle and old, as studies of bank clients cut them.
+const THIRTY_AND_SIXTY: Bands =
+    Bands { name: "age-band", of: "age", from: &[30.0, 60.0], names: &["<30", "30-59", "60+"] };
 
 impl Builtin {
     /// The data set called `name`.
@@ -98,6 +138,9 @@ impl Builtin {
     }
 
     fn values(&self, column: &str) -> Option<Vec<String>> {
+        if let Some(bands) = self.bands.iter().find(|bands| bands.name == column) {
+            return Some(bands.groups());
+        }
         let (_, values) = self.values.iter().find(|(known, _)| *known == column)?;
         Some(values.iter().map(|&value| value.to_owned()).collect())
     }
@@ -137,7 +180,7 @@ impl Source {
     pub fn parse(name: &str, path: Option<&Path>) -> Result<Self, Error> {
         if let Some(builtin) = Builtin::find(name) {
             if !builtin.is_shipped() && path.is_none() {
-                let advice = "adult_reconstruction.csv of the folktables project";
+                let advice = builtin.file;
                 return Err(Error::PathNeeded { name: name.to_owned(), advice });
             }
             return Ok(Self::Named { builtin, path: path.map(Path::to_path_buf) });
@@ -165,13 +208,18 @@ impl Source {
 
     /// Reads all rows, with the recipe's categorical columns as text.
     pub fn read(&self, recipe: &Recipe) -> Result<Table, Error> {
-        match self {
-            Self::Named { path: Some(path), .. } | Self::File(path) => recipe.read(path),
+        let mut table = match self {
+            Self::Named { path: Some(path), .. } | Self::File(path) => recipe.read(path)?,
             Self::Named { builtin, path: None } => {
                 let bytes = builtin.bytes.unwrap_or_default();
-                read_parquet_bytes(builtin.name, bytes, &recipe.columns())
+                read_parquet_bytes(builtin.name, bytes, &recipe.columns())?
             }
+        };
+        if let Self::Named { builtin, .. } = self {
+            let chosen = |bands: &&Bands| recipe.sensitive.iter().any(|name| name == bands.name);
+            builtin.bands.iter().filter(chosen).try_for_each(|bands| bands.add(&mut table))?;
         }
+        Ok(table)
     }
 }
 
@@ -209,6 +257,16 @@ fn retired_adult() -> Recipe {
         partition_by: Some("age".to_owned()),
         threshold: Some(50_000.0),
         ..Recipe::new("income", &["gender"])
+    }
+}
+
+/// How long a call took is not known before it: no model may see it.
+fn bank_marketing() -> Recipe {
+    Recipe {
+        favourable: Some("yes".to_owned()),
+        partition_by: Some("age".to_owned()),
+        drop: vec!["duration".to_owned()],
+        ..Recipe::new("y", &["age-band"])
     }
 }
 

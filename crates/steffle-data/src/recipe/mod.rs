@@ -1,5 +1,6 @@
 //! What the columns of a data set mean.
 
+mod bands;
 mod builtin;
 
 use std::collections::BTreeMap;

@@ -206,6 +206,13 @@ impl Table {
         self.columns[at] = column;
     }
 
+    /// Appends a column of the same length under a new name.
+    pub(crate) fn push(&mut self, name: &str, column: Column) {
+        debug_assert!(column.len() == self.rows && self.position(name).is_none());
+        self.names.push(name.to_owned());
+        self.columns.push(column);
+    }
+
     /// Forgets the columns whose place `keep` refuses.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         let mut at = 0;

@@ -5,6 +5,7 @@ mod told;
 use std::sync::Arc;
 
 use steffle::federation::{FederationError, GapEstimate, Pooling};
+use steffle::linear::Features;
 use steffle::node::RARE_COLUMN;
 use steffle::noise::NoiseKind;
 use steffle::train::{FairPath, MOST_MODELS, OneShotTerms, target_gap};
@@ -221,7 +222,7 @@ impl Method for Run {
 
     fn announced(&self, study: &Study, counts: &Counts) -> Announced {
         let sent = if counts.classes == 2 { 1 } else { counts.classes };
-        let numbers = sent * counts.parts * counts.weights;
+        let numbers = sent * counts.released;
         let trips = Some(self.most_trips(study, counts));
         Announced { numbers_released_once: Some(numbers), trips, ..Announced::default() }
     }
@@ -255,18 +256,18 @@ impl Method for Run {
     }
 
     fn leaves(&self, counts: &Counts) -> Vec<Leaves> {
-        let Counts { cells, classes, outcomes, parts, weights, .. } = *counts;
+        let Counts { cells, classes, outcomes, released, .. } = *counts;
         let mut table = vec![
             leaves("release", counts),
             Leaves::new(
                 "gap estimate, per model",
                 "per cell, decisions and memberships, and by class the corrected sums",
-                cells * (1 + 2 * outcomes + classes + classes * outcomes),
+                cells * (1 + 3 * outcomes + classes + 2 * classes * outcomes),
                 "needed to aim at a gap, and for warnings",
             ),
         ];
         if self.pool {
-            table.extend(pooled(parts * weights));
+            table.extend(pooled(released));
         }
         table
     }
@@ -295,8 +296,8 @@ impl Method for Run {
 fn release(ground: &mut Ground<'_>, asked: &Release, public: &Public) -> Result<Told, Error> {
     let mut ask = || {
         let release = ground.federation.release_once(asked.pooling, Some(&asked.terms))?;
-        let gap = ground.federation.estimate_gap(&release, &public.minimum.theta)?;
-        Ok(Told::new(release, gap, asked.terms.mu(), asked.delta))
+        let look = ground.federation.look(&release, &public.minimum.theta)?;
+        Ok(Told::new(release, look, asked.terms.mu(), asked.delta))
     };
     let told = ask();
     told.map_err(|error| name_feature(&error, ground.study))
@@ -318,10 +319,14 @@ fn name_feature(error: &FederationError, study: &Study) -> Error {
     failed(error)
 }
 
-/// Numeric columns, then `column = level`, in the order of the features.
+/// Numeric columns, their squares, then `column = level`, in the order of the features; cells, which
+/// come last, are not named here.
 fn feature_names(study: &Study) -> Vec<String> {
     let schema = study.schema();
-    let numeric = schema.numeric().iter().map(|column| column.name.clone());
+    let own = schema.numeric().iter().map(|column| column.name.clone());
+    let squares = schema.numeric().iter().map(|column| format!("{} squared", column.name));
+    let squared = Features::released_size(schema.layout(), 1) > schema.layout().weights();
+    let numeric = own.chain(squares.filter(move |_| squared));
     let levels = schema
         .categorical()
         .iter()

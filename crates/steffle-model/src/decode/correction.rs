@@ -30,11 +30,20 @@ pub struct Corrected {
 impl<'a> Correction<'a> {
     /// Refuses a matrix that cannot be factored.
     pub fn new(moments: &'a Moments, message: &ClassSums) -> Result<Self, NotPositive> {
-        let message = moments.project(message);
-        let mut matrix = moments.gram.clone();
         // A tenth of the decode's ridge: little is taken away a second time, and directions that
         // few records have do not carry their noise into every sum.
-        let ridge = 0.1 * SHRINK * message.variance;
+        Self::with_ridge(moments, message, 0.1 * SHRINK)
+    }
+
+    /// With a ridge that is so many times the variance of the noise.
+    pub(super) fn with_ridge(
+        moments: &'a Moments,
+        message: &ClassSums,
+        ridge: f64,
+    ) -> Result<Self, NotPositive> {
+        let message = moments.project(message);
+        let mut matrix = moments.gram.clone();
+        let ridge = ridge * message.variance;
         matrix.add(ridge.max(1e-6 * moments.records), &moments.normal);
         Ok(Self { moments, message, factor: Cholesky::new(matrix)? })
     }

@@ -9,18 +9,21 @@
 
 mod correction;
 mod energy;
+mod evidence;
 mod linear;
 
 pub use correction::{Corrected, Correction};
 pub use energy::Energy;
+pub use evidence::Evidence;
 pub use linear::{linear, memberships};
 
 use crate::linear::{Cholesky, NotPositive, Symmetric};
 
-/// Ridge of the whitening, on the schema's scaling: numbers of unit variance, levels 0 or 1.
-pub const GAMMA: f64 = 0.1;
+/// Ridge of the whitening, on the schema's scaling: numbers of unit variance, levels 0 or 1. So much of
+/// it leaves rare levels and squares small, which are more noise than they tell.
+pub const GAMMA: f64 = 1.0;
 
-/// The decode's ridge, as a share of the noise variance. The whole variance, which a Gaussian
+/// The linear decode's ridge, as a share of the noise variance. The whole variance, which a Gaussian
 /// prior would ask for, shrinks too much at small epsilon.
 pub const SHRINK: f64 = 0.1;
 
@@ -51,7 +54,7 @@ pub struct Rule {
 /// With a released message they tell who is likely in which class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
-    /// Records in some cell.
+    /// Records that have features.
     pub records: f64,
     /// `G + gamma I`.
     pub normal: Symmetric,

@@ -1,4 +1,6 @@
-//! The features of a release: a record's row, and once more in a block of its own cell.
+//! Sums and scores over the rows of some records.
+
+use std::borrow::Cow;
 
 use rayon::prelude::*;
 
@@ -11,41 +13,32 @@ const CHUNK: usize = 256;
 /// Records per task. Fixed, so that the order of every addition is fixed.
 const TASK: usize = 4096;
 
-/// `f_i = [X, 1{cell = 1} X, ..., 1{cell = C - 1} X]`, never written out: a record of cell `c` has
-/// its row `(x, 1)` in block 0 and, for `c > 0`, in block `c`. Records in no cell have no features.
-///
-/// Everything below therefore works on rows, one cell at a time, and is put together by blocks.
+/// The rows `(x, 1)` of some records, as matrices and sums are made of them. Records that are none of
+/// its members have no features.
 #[derive(Debug)]
 pub struct Features<'a> {
-    rows: &'a Rows,
-    /// The records of each cell.
-    members: Vec<Vec<u32>>,
+    rows: Cow<'a, Rows>,
+    members: Vec<u32>,
 }
 
 impl<'a> Features<'a> {
-    /// One cell that holds every record: the features are the rows.
+    /// Every record's own row.
     pub fn whole(rows: &'a Rows) -> Self {
-        Self { rows, members: vec![(0..rows.len() as u32).collect()] }
+        Self { rows: Cow::Borrowed(rows), members: (0..rows.len() as u32).collect() }
     }
 
-    /// Records by their cell; a cell from `cells` on means none.
-    pub fn by_cell(rows: &'a Rows, cell_of: &[u16], cells: usize) -> Self {
-        let mut members = vec![Vec::new(); cells.max(1)];
-        for (record, &cell) in (0..).zip(cell_of) {
-            if usize::from(cell) < cells {
-                members[usize::from(cell)].push(record);
-            }
-        }
-        Self { rows, members }
+    /// Rows of their own, of which `members` count.
+    pub(super) fn of_members(rows: Rows, members: Vec<u32>) -> Self {
+        Self { rows: Cow::Owned(rows), members }
     }
 
     /// The rows.
     #[inline]
-    pub fn rows(&self) -> &'a Rows {
-        self.rows
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
-    /// Records, with or without a cell.
+    /// Records, with or without features.
     #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -56,98 +49,59 @@ impl<'a> Features<'a> {
         self.rows.is_empty()
     }
 
-    /// Cells, which is blocks.
+    /// The records that have features.
     #[inline]
-    pub fn cells(&self) -> usize {
+    pub fn members(&self) -> &[u32] {
+        &self.members
+    }
+
+    /// How many records have features.
+    pub fn count(&self) -> usize {
         self.members.len()
     }
 
-    /// The records of a cell.
+    /// Numbers in `f_i`, the bias among them: p.
     #[inline]
-    pub fn members(&self, cell: usize) -> &[u32] {
-        &self.members[cell]
-    }
-
-    /// Records that are in some cell.
-    pub fn count(&self) -> usize {
-        self.members.iter().map(Vec::len).sum()
-    }
-
-    /// Numbers in a block: features and the bias.
-    #[inline]
-    pub fn width(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.rows.layout().weights()
     }
 
-    /// Numbers in `f_i`: p.
-    pub fn size(&self) -> usize {
-        self.width() * self.cells()
-    }
-
-    /// `f_i' v` of every record; 0 of a record in no cell.
+    /// `f_i' v` of every record; 0 of a record without features.
     pub fn scores(&self, v: &[f64]) -> Vec<f64> {
         let mut scores = vec![0.0; self.len()];
-        for (cell, members) in self.members.iter().enumerate() {
-            let mut padded = self.of_cell(v, cell);
-            padded.push(0.0);
-            let parts: Vec<Vec<f64>> = members
-                .par_chunks(TASK)
-                .map(|task| {
-                    let mut rows = Rows::empty(self.rows.layout());
-                    let (mut all, mut chunk_scores) = (Vec::with_capacity(task.len()), Vec::new());
-                    for chunk in task.chunks(CHUNK) {
-                        rows.gather(self.rows, chunk);
-                        kernel::dot_all(&rows, &padded, &mut chunk_scores);
-                        all.extend_from_slice(&chunk_scores);
-                    }
-                    all
-                })
-                .collect();
-            for (&record, &score) in members.iter().zip(parts.iter().flatten()) {
-                scores[record as usize] = score;
-            }
+        let mut padded = v.to_vec();
+        padded.push(0.0);
+        let parts: Vec<Vec<f64>> = self
+            .members
+            .par_chunks(TASK)
+            .map(|task| {
+                let mut rows = Rows::empty(self.rows.layout());
+                let (mut all, mut chunk_scores) = (Vec::with_capacity(task.len()), Vec::new());
+                for chunk in task.chunks(CHUNK) {
+                    rows.gather(&self.rows, chunk);
+                    kernel::dot_all(&rows, &padded, &mut chunk_scores);
+                    all.extend_from_slice(&chunk_scores);
+                }
+                all
+            })
+            .collect();
+        for (&record, &score) in self.members.iter().zip(parts.iter().flatten()) {
+            scores[record as usize] = score;
         }
         scores
     }
 
     /// `sum_i coefficient_i f_i`.
     pub fn sum(&self, coefficients: &[f64]) -> Vec<f64> {
-        let sums: Vec<Vec<f64>> =
-            self.members.iter().map(|members| self.sum_rows(members, coefficients)).collect();
-        self.by_block(&sums)
-    }
-
-    /// Sums of rows by cell, as a sum of features.
-    pub fn by_block(&self, sums: &[Vec<f64>]) -> Vec<f64> {
-        let mut total = vec![0.0; self.size()];
-        for (cell, sum) in sums.iter().enumerate() {
-            for block in blocks(cell) {
-                let slots = &mut total[block * self.width()..][..self.width()];
-                slots.iter_mut().zip(sum).for_each(|(slot, value)| *slot += value);
-            }
-        }
-        total
-    }
-
-    /// What `v` means for the rows of a cell: the sum of its blocks.
-    pub fn of_cell(&self, v: &[f64], cell: usize) -> Vec<f64> {
-        let mut weights = vec![0.0; self.width()];
-        for block in blocks(cell) {
-            let slots = &v[block * self.width()..][..self.width()];
-            weights.iter_mut().zip(slots).for_each(|(weight, slot)| *weight += slot);
-        }
-        weights
-    }
-
-    fn sum_rows(&self, members: &[u32], coefficients: &[f64]) -> Vec<f64> {
         let layout = self.rows.layout();
-        let parts: Vec<Vec<f64>> = members
+        let parts: Vec<Vec<f64>> = self
+            .members
             .par_chunks(TASK)
             .map(|task| {
                 let (mut sum, mut spare) = (vec![0.0; layout.padded()], vec![0.0; layout.padded()]);
                 let (mut rows, mut own) = (Rows::empty(layout), Vec::new());
                 for chunk in task.chunks(CHUNK) {
-                    rows.gather(self.rows, chunk);
+                    rows.gather(&self.rows, chunk);
                     own.clear();
                     own.extend(chunk.iter().map(|&record| coefficients[record as usize]));
                     kernel::add_all(&rows, &own, &mut sum, &mut spare);
@@ -162,9 +116,4 @@ impl<'a> Features<'a> {
         }
         total
     }
-}
-
-/// The blocks in which a record of `cell` has its row.
-pub(super) fn blocks(cell: usize) -> impl Iterator<Item = usize> {
-    [0, cell].into_iter().take(if cell == 0 { 1 } else { 2 })
 }

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::dots::{dot, dots};
-use super::features::blocks;
 use super::{Features, Symmetric};
 use crate::model::kernel::by_width;
 use crate::record::{Layout, Rows};
@@ -14,33 +13,17 @@ const CHUNK: usize = 128;
 /// Fewest records that are worth a sum of their own.
 const PART: usize = 8192;
 
-/// Numbers that all partial sums of a cell may hold together: 64 MB.
+/// Numbers that all partial sums may hold together: 64 MB.
 const ROOM: usize = 8 << 20;
 
-/// Most partial sums of a cell. It does not depend on the number of threads, so neither does the
+/// Most partial sums. They do not depend on the number of threads, so neither does the
 /// order of any addition.
 const PARTS: usize = 16;
 
 impl Features<'_> {
     /// `sum_i weight_i f_i f_i'`.
     pub fn gram(&self, weights: &[f64]) -> Symmetric {
-        let width = self.width();
-        let mut values = Symmetric::zeros(self.size());
-        for cell in 0..self.cells() {
-            let own = gram_of_rows(self.rows(), self.members(cell), weights);
-            for row_block in blocks(cell) {
-                for column_block in blocks(cell).filter(|&block| block <= row_block) {
-                    for i in 0..width {
-                        let to = if row_block == column_block { i + 1 } else { width };
-                        for (j, value) in own.row(i)[..to].iter().enumerate() {
-                            let (i, j) = (row_block * width + i, column_block * width + j);
-                            values.set(i, j, values.at(i, j) + value);
-                        }
-                    }
-                }
-            }
-        }
-        values
+        gram_of_rows(self.rows(), self.members(), weights)
     }
 }
 

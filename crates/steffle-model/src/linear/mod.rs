@@ -8,6 +8,7 @@ mod cholesky;
 mod dots;
 mod features;
 mod gram;
+mod released;
 mod symmetric;
 mod whitening;
 

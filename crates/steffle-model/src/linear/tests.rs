@@ -27,23 +27,43 @@ fn cells(n: usize, count: u16) -> Vec<u16> {
 
 /// Features written out.
 fn dense(features: &Features<'_>) -> Vec<Vec<f64>> {
-    let (rows, width) = (features.rows(), features.width());
-    let mut all = vec![vec![0.0; features.size()]; features.len()];
-    for cell in 0..features.cells() {
-        for &record in features.members(cell) {
-            let record = record as usize;
-            let mut row = vec![0.0; width + 1];
-            for (slot, &x) in row.iter_mut().zip(rows.numeric(record)) {
-                *slot = f64::from(x);
-            }
-            rows.codes(record).iter().for_each(|&code| row[code as usize] += 1.0);
-            row[width - 1] = 1.0;
-            for block in if cell == 0 { vec![0] } else { vec![0, cell] } {
-                all[record][block * width..][..width].copy_from_slice(&row[..width]);
-            }
+    let (rows, size) = (features.rows(), features.size());
+    let mut all = vec![vec![0.0; size]; features.len()];
+    for &record in features.members() {
+        let record = record as usize;
+        let mut row = vec![0.0; size + 1];
+        for (slot, &x) in row.iter_mut().zip(rows.numeric(record)) {
+            *slot = f64::from(x);
         }
+        rows.codes(record).iter().for_each(|&code| row[code as usize] += 1.0);
+        row[size - 1] = 1.0;
+        all[record].copy_from_slice(&row[..size]);
     }
     all
+}
+
+fn released(rows: &Rows, count: u16) -> Features<'static> {
+    Features::released(rows, &cells(rows.len(), count), usize::from(count)).unwrap()
+}
+
+/// Rows, squares on the grid of rows that no far number stretches, and a level per part.
+#[test]
+fn a_release_is_about_rows_squares_and_parts() {
+    let layout = Layout { numeric: 2, categorical: 1, features: 5 };
+    let numbers = vec![0.5, -4096.0, 3.5, 0.0, -1.0, 1.5];
+    let rows = Rows::new(layout, 3, numbers, vec![2, 4, layout.absent()]).unwrap();
+    let features = Features::released(&rows, &[2, crate::scores::NO_CELL, 0], 3).unwrap();
+    assert_eq!((features.members(), features.size()), (&[0, 2][..], 10));
+    assert_eq!(Features::released_size(layout, 3), 10);
+    let grid = |x: f64| ((x / 2.0_f64.sqrt() * 4096.0).round()) / 4096.0;
+    let all = dense(&features);
+    assert_eq!(all[0], [0.5, -4096.0, grid(-0.75), grid(8.0), 1.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
+    assert_eq!(all[1], [0.0; 10], "in no part");
+    assert_eq!(all[2], [-1.0, 1.5, 0.0, grid(1.25), 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    let one = Features::released(&rows, &[0, 0, 0], 1).unwrap();
+    assert_eq!((one.size(), one.rows().layout().categorical), (8, 1));
+    let wide = Layout { numeric: 513, categorical: 0, features: 513 };
+    assert_eq!(Features::released_size(wide, 1), 514, "too many to be squared");
 }
 
 fn close(a: f64, b: f64, tolerance: f64) {
@@ -54,8 +74,7 @@ fn close(a: f64, b: f64, tolerance: f64) {
 fn sums_scores_and_gram_are_those_of_the_written_out_features() {
     for (numeric, count) in [(0, 1), (1, 1), (6, 2), (19, 3)] {
         let rows = sample(300, numeric, 1);
-        let cells = cells(300, count);
-        let features = Features::by_cell(&rows, &cells, usize::from(count));
+        let features = released(&rows, count);
         let dense = dense(&features);
         let p = features.size();
         let v: Vec<f64> = (0..p).map(|i| (i as f64 * 0.7).sin()).collect();
@@ -163,7 +182,7 @@ fn whitening(features: &Features<'_>) -> Whitening {
 #[test]
 fn whitened_features_are_about_spherical() {
     let rows = sample(2000, 4, 3);
-    let features = Features::by_cell(&rows, &cells(2000, 2), 2);
+    let features = released(&rows, 2);
     let whitening = whitening(&features);
     let mut gram = features.gram(&vec![1.0 / features.count() as f64; 2000]);
     gram.add_diagonal(0.1);
@@ -200,7 +219,7 @@ fn unwhitening_undoes_whitening() {
 fn lengths_are_upper_bounds_of_exact_lengths() {
     for (numeric, count, seed) in [(0, 1, 5), (5, 1, 6), (5, 3, 7), (40, 2, 8)] {
         let rows = sample(400, numeric, seed);
-        let features = Features::by_cell(&rows, &cells(400, count), usize::from(count));
+        let features = released(&rows, count);
         let whitening = whitening(&features);
         for (row, length) in dense(&features).iter().zip(whitening.lengths(&features).unwrap()) {
             // All entries are multiples of 2^-12, so this is the exact squared length times 2^24.

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::dots::{dot, dots};
-use super::features::blocks;
 use super::{Cholesky, Features, NotPositive, Symmetric};
 use crate::record::Rows;
 
@@ -36,8 +35,8 @@ pub enum WhiteningError {
     /// More features than a matrix is made for.
     #[error(
         "{size} features make a matrix of {size} x {size} numbers; allowed are {most} features \
-         (numeric columns, one-hot levels and bias, times cells): merge rare levels, choose a \
-         notion with fewer cells, or use randomised-response"
+         (numeric columns and their squares, one-hot levels, cells and bias): merge rare levels, \
+         choose a notion with fewer cells, or use randomised-response"
     )]
     Size {
         /// Features there are.
@@ -148,7 +147,7 @@ impl Whitening {
         }
     }
 
-    /// An upper bound of `|B f_i|` for every record, rounding included; 0 for a record in no cell.
+    /// An upper bound of `|B f_i|` for every record, rounding included; 0 for a record without features.
     /// Refuses bounds that are not finite.
     ///
     /// # Claim
@@ -159,25 +158,19 @@ impl Whitening {
     /// The entries of `B` are integers held exactly. A product of two columns, summed in any
     /// order, is off by at most `gamma_p sum_i |b_ij b_ik| <= gamma_p |b_j| |b_k|`
     /// (Cauchy-Schwarz; Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A
-    /// cell's form adds at most four such entries (`gamma_3` more), and a record's quadratic form
-    /// takes two products and a sum of at most `m^2` terms for `m` entries that are not 0. With
-    /// `S = sum_j |f_j| |b_j|` all of it is at most `gamma_{p + m^2 + 5} S^2` off, a relative
+    /// record's quadratic form takes two products and a sum of at most `m^2` terms for `m` entries
+    /// that are not 0. With `S = sum_j |f_j| |b_j|` all of it is at most `gamma_{p + m^2 + 2} S^2` off, a relative
     /// error of the entries of higher order aside. What is added is `2 (p + m^2 + 64) u S^2`; the
     /// factor 2 covers the higher orders and the rounding of `S` itself (`p <= 4096`, `m <= 2^20`
     /// keep `(p + m^2 + 64) u` below 1/4 of it), and the last factor the square root's.
     /// Test: `lengths_are_upper_bounds_of_exact_lengths`.
     pub fn lengths(&self, features: &Features<'_>) -> Result<Vec<f64>, WhiteningError> {
         let mut lengths = vec![0.0; features.len()];
-        for cell in 0..features.cells() {
-            let form = CellForm::new(self, features.width(), cell);
-            let members = features.members(cell);
-            let own: Vec<Vec<f64>> = members
-                .par_chunks(CHUNK)
-                .map(|chunk| form.lengths(features.rows(), chunk))
-                .collect();
-            for (&record, length) in members.iter().zip(own.into_iter().flatten()) {
-                lengths[record as usize] = length;
-            }
+        let (form, members) = (Form::new(self), features.members());
+        let own: Vec<Vec<f64>> =
+            members.par_chunks(CHUNK).map(|chunk| form.lengths(features.rows(), chunk)).collect();
+        for (&record, length) in members.iter().zip(own.into_iter().flatten()) {
+            lengths[record as usize] = length;
         }
         let finite = lengths.iter().all(|length: &f64| length.is_finite());
         if finite { Ok(lengths) } else { Err(WhiteningError::Range) }
@@ -188,29 +181,23 @@ impl Whitening {
     }
 }
 
-/// The quadratic form `|B f|^2` for the rows of one cell.
-struct CellForm {
-    /// The sum of the blocks of `B' B` that a row of the cell meets.
-    form: Symmetric,
-    /// `|b_j|` summed over the row's blocks, rounded up.
+/// The quadratic form `|B f|^2`.
+struct Form<'a> {
+    /// `B' B`.
+    square: &'a Symmetric,
+    /// `|b_j|`, rounded up.
     norms: Vec<f64>,
     /// `2 (p + 64) u`, the part of the rounding that all rows share.
     roundoff: f64,
 }
 
-impl CellForm {
-    fn new(whitening: &Whitening, width: usize, cell: usize) -> Self {
-        let all = &whitening.form;
-        let pairs: Vec<(usize, usize)> =
-            blocks(cell).flat_map(|a| blocks(cell).map(move |b| (a, b))).collect();
-        let form = Symmetric::from_lower(width, |i, j| {
-            pairs.iter().map(|(a, b)| all.at(a * width + i, b * width + j)).sum()
-        });
+impl<'a> Form<'a> {
+    fn new(whitening: &'a Whitening) -> Self {
+        let square = &whitening.form;
         // p u <= 2^-41, so a relative 2^-40 covers the error of the squared norm and its root.
-        let norm = |at: usize| all.at(at, at).sqrt() * (1.0 + 1e-12);
-        let norms =
-            (0..width).map(|j| blocks(cell).map(|block| norm(block * width + j)).sum()).collect();
-        Self { form, norms, roundoff: 2.0 * (whitening.size as f64 + 64.0) * ROUNDOFF }
+        let norm = |at: usize| square.at(at, at).sqrt() * (1.0 + 1e-12);
+        let norms = (0..square.size()).map(norm).collect();
+        Self { square, norms, roundoff: 2.0 * (whitening.size as f64 + 64.0) * ROUNDOFF }
     }
 
     /// The lengths of a chunk of records: each row of the form is read once for all of them.
@@ -224,7 +211,7 @@ impl CellForm {
         let of = |at: usize| &numbers[at * numeric..][..numeric];
         let (mut squares, mut sizes) = ([0.0; CHUNK], [0.0; CHUNK]);
         for i in 0..numeric {
-            let row = &self.form.row(i)[..=i];
+            let row = &self.square.row(i)[..=i];
             for first in (0..chunk.len()).step_by(4) {
                 let four = [first, first + 1, first + 2, first + 3].map(|at| &of(at)[..i]);
                 for (at, mixed) in (first..).zip(dots(four, &row[..i])) {
@@ -257,7 +244,7 @@ impl CellForm {
             codes.filter(|&code| code != layout.absent()).map(|code| code as usize)
         };
         let add = |upto: usize, i: usize| {
-            let row = self.form.row(i);
+            let row = self.square.row(i);
             let pairs: f64 = present(upto).map(|j| row[j]).sum();
             2.0 * (dot(&row[..numbers.len()], numbers) + pairs) + row[i]
         };

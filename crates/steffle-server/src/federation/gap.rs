@@ -1,8 +1,7 @@
 //! What a one-shot release tells about the gap of a model, and how well: post-processing, free.
 
-use steffle_model::decode::Correction;
-use steffle_model::decode::Energy;
-use steffle_wire::{Gap, GapCell, GapSums, Transport};
+use steffle_model::decode::{Correction, Energy, Evidence};
+use steffle_wire::{Gap, GapCell, GapSums, Told, Transport};
 
 use super::{Federation, FederationError, OneShot};
 
@@ -36,17 +35,27 @@ impl GapEstimate {
     }
 }
 
+/// What a release tells about a model that does not depend on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FirstLook {
+    /// Its gap.
+    pub gap: GapEstimate,
+    /// Per class that messages are about, how far they tell its decisions from those of all, in standard
+    /// deviations of their noise. Of several decisions and cells it is the farthest, less what the
+    /// farthest of so many is by noise alone: about 2 is seldom noise.
+    pub evidence: Vec<f64>,
+    /// Silos whose decode did not come to its end.
+    pub unfinished: usize,
+}
+
 impl<T: Transport> Federation<T> {
     /// Estimates the gap of the decisions at `theta`, which is not to depend on the release, on the
-    /// training records.
-    pub fn estimate_gap(
-        &mut self,
-        release: &OneShot,
-        theta: &[f64],
-    ) -> Result<GapEstimate, FederationError> {
-        let (mut models, _) = self.told(release, vec![theta.to_vec()])?;
+    /// training records, and whether the release tells classes apart by them.
+    pub fn look(&mut self, release: &OneShot, theta: &[f64]) -> Result<FirstLook, FederationError> {
+        let Looked { mut models, unfinished, .. } = self.told(release, vec![theta.to_vec()])?;
         let cells = models.pop().ok_or(FederationError::Incomplete("gap"))?;
-        Ok(widest(&cells, self.agreement.scores.classes))
+        let gap = widest(&cells, self.agreement.scores.classes);
+        Ok(FirstLook { gap, evidence: evidence(&cells), unfinished })
     }
 
     /// Estimates the gap of the decisions at `theta`, which was trained on the release from `public`,
@@ -61,7 +70,8 @@ impl<T: Transport> Federation<T> {
         public: &[f64],
         theta: &[f64],
     ) -> Result<GapEstimate, FederationError> {
-        let (models, followed) = self.told(release, vec![public.to_vec(), theta.to_vec()])?;
+        let Looked { models, followed, .. } =
+            self.told(release, vec![public.to_vec(), theta.to_vec()])?;
         let [before, mut after]: [Vec<GapCell>; 2] =
             models.try_into().map_err(|_| FederationError::Incomplete("gap"))?;
         for (after, before) in after.iter_mut().zip(&before) {
@@ -76,24 +86,55 @@ impl<T: Transport> Federation<T> {
         &mut self,
         release: &OneShot,
         thetas: Vec<Vec<f64>>,
-    ) -> Result<(Vec<Vec<GapCell>>, f64), FederationError> {
+    ) -> Result<Looked, FederationError> {
         let several = thetas.len() > 1;
         let told = self.trips.ask_sum(self.silos.clone(), 0, &Gap { thetas })?;
         let features = release.pooled().map(|(_, moments)| moments.total.len());
         if !fits(&told, self.agreement.scores.classes, features) {
             return Err(FederationError::Incomplete("fitting gap"));
         }
-        let GapSums { mut models, expected, energy, messages } = told;
+        let GapSums { mut models, expected, energy, messages, unfinished } = told;
         let mut followed = energy.unwrap_or_default().followed(messages);
         if let Some((message, moments)) = release.pooled() {
             let correction = Correction::new(moments, message)?;
             models.iter_mut().flatten().for_each(|cell| cell.correct(&correction, &expected));
             if several {
                 followed = Energy::of(moments, message)?.followed(1.0);
+            } else {
+                let evidence = Evidence::of(moments, message)?;
+                models.iter_mut().flatten().for_each(|cell| cell.tell(&evidence));
             }
         }
-        Ok((models, followed))
+        Ok(Looked { models, followed, unfinished: unfinished as usize })
     }
+}
+
+/// What was asked about several models at once.
+struct Looked {
+    models: Vec<Vec<GapCell>>,
+    followed: f64,
+    unfinished: usize,
+}
+
+/// See [`FirstLook::evidence`].
+fn evidence(cells: &[GapCell]) -> Vec<f64> {
+    let classes = cells.iter().map(|cell| cell.told.signals.len() / cell.rates.len().max(1)).max();
+    let mut farthest = vec![0.0_f64; classes.unwrap_or(0)];
+    let mut comparisons = 0;
+    for GapCell { rates, told: Told { signals, variances }, .. } in cells {
+        let labels = rates.len();
+        // The rates of all decisions sum to 1, so one of them says nothing new.
+        comparisons += labels.saturating_sub(1);
+        for (at, signal) in signals.iter().enumerate().filter(|(at, _)| at % labels > 0) {
+            let variance = variances.get(at % labels).copied().unwrap_or(0.0);
+            let far = if variance > 0.0 { signal.abs() / variance.sqrt() } else { f64::MAX };
+            let own = &mut farthest[at / labels];
+            *own = own.max(if *signal == 0.0 { 0.0 } else { far });
+        }
+    }
+    let scale = GapEstimate { comparisons: 1, ..GapEstimate::default() }.threshold()
+        / GapEstimate { comparisons, ..GapEstimate::default() }.threshold();
+    farthest.iter().map(|far| far * scale).collect()
 }
 
 /// Refuses totals that do not fit the classes and the pooled features.

@@ -1,12 +1,12 @@
 //! What a silo's part of a release tells about decisions: post-processing, free.
 
 use steffle_attributes::Capped;
-use steffle_model::decode::{Correction, Energy};
+use steffle_model::decode::{Correction, Energy, Evidence};
 use steffle_model::metrics::decide;
 use steffle_model::model::Point;
-use steffle_wire::{Gap, GapCell, GapSums, Refused};
+use steffle_wire::{Gap, GapCell, GapSums, Refused, Told};
 
-use super::once::capped;
+use super::once::Ready;
 use super::party::Party;
 use crate::division::records::RecordsDivision;
 
@@ -14,39 +14,43 @@ impl Party {
     /// What the release tells about the decisions of these models.
     pub(super) fn gap(&mut self, asked: &Gap) -> Result<GapSums, Refused> {
         let (classes, notion) = (self.classes(), self.join.scores.notion);
-        let agreed = self.once.agreed.clone();
+        let (pools, unfinished) = (self.pools(), f64::from(u8::from(self.once.unfinished)));
         let message = self.once.message.clone();
         let Some(message) = message else { return Err(Refused::state("nothing was released")) };
+        let ready = self.ready()?;
+        let Ready { capped, moments } = &*ready;
         let division = &*self.records()?;
         let model = division.model();
         if asked.thetas.iter().any(|theta| theta.len() != model.parameters()) {
             return Err(Refused::state("a model of another size"));
         }
-        let capped = capped(division, agreed.as_ref())?;
-        let expected = expected(division, &capped, classes);
+        let expected = expected(division, capped, classes);
         let rows = division.records().rows();
         let told = |theta: &Vec<f64>| {
             let decisions = decide(&Point::new(model, theta).probabilities(rows), model.labels());
             let outcome = |(&decision, &label)| notion.outcome(decision, label);
             let outcomes: Vec<usize> =
                 decisions.iter().zip(division.records().labels()).map(outcome).collect();
-            cells(division, &capped, &outcomes)
+            cells(division, capped, &outcomes)
         };
         let mut models: Vec<Vec<GapCell>> = asked.thetas.iter().map(told).collect();
-        if agreed.is_some() {
-            return Ok(GapSums { models, expected, energy: None, messages: 0.0 });
+        if pools {
+            return Ok(GapSums { models, expected, energy: None, messages: 0.0, unfinished });
         }
         // The silo's own message: nothing of the size of the features leaves it.
-        let moments = capped.moments();
-        let correction = Correction::new(&moments, &message)?;
+        let several = asked.thetas.len() > 1;
+        if !several {
+            let evidence = Evidence::of(moments, &message)?;
+            models.iter_mut().flatten().for_each(|cell| cell.tell(&evidence));
+        }
+        let correction = Correction::new(moments, &message)?;
         for cell in models.iter_mut().flatten() {
             cell.correct(&correction, &expected);
             cell.numbers.clear();
         }
-        let energy =
-            (asked.thetas.len() > 1).then(|| Energy::of(&moments, &message)).transpose()?;
-        let messages = f64::from(u8::from(energy.is_some()));
-        Ok(GapSums { models, expected: Vec::new(), energy, messages })
+        let energy = several.then(|| Energy::of(moments, &message)).transpose()?;
+        let messages = f64::from(u8::from(several));
+        Ok(GapSums { models, expected: Vec::new(), energy, messages, unfinished })
     }
 }
 
@@ -101,8 +105,8 @@ fn cells(division: &RecordsDivision, capped: &Capped<'_>, outcomes: &[usize]) ->
                 }
                 numbers.push(capped.features().sum(&centred));
             }
-            let variances = vec![0.0; labels];
-            GapCell { records: n, rates, masses, covariances, numbers, variances }
+            let (variances, told) = (vec![0.0; labels], Told::default());
+            GapCell { records: n, rates, masses, covariances, numbers, variances, told }
         })
         .collect()
 }

@@ -1,5 +1,7 @@
 //! Releasing once: what a store sends, and what the records make of it.
 
+use std::sync::Arc;
+
 use steffle_attributes::noise::NodeNoise;
 use steffle_attributes::{
     Asking, AttributesDivision, ClassRelease, FeatureMessage, RandomisedResponse, Released, Request,
@@ -23,9 +25,19 @@ use crate::one_shot::{OneShotError, rare_column};
 #[derive(Default)]
 pub(super) struct Once {
     /// The Gram matrix and cap that all silos agreed on, where they did.
-    pub(super) agreed: Option<Agreed>,
+    agreed: Option<Agreed>,
     /// What was released about its records, completed by what is public.
     pub(super) message: Option<ClassSums>,
+    /// The features that it is about: every gap that is estimated needs them again.
+    features: Option<Arc<Ready>>,
+    /// Whether the decode did not come to its end.
+    pub(super) unfinished: bool,
+}
+
+/// Features as they are released, and public sums over them.
+pub(super) struct Ready {
+    pub(super) capped: Capped<'static>,
+    pub(super) moments: Moments,
 }
 
 impl Party {
@@ -82,26 +94,51 @@ impl Party {
         }
         let request = self.request(0, &[payload]);
         let classes = self.classes();
-        let Some((records, attributes)) = self.both() else {
-            let rows = feature_rows(self.records()?, agreed.as_ref());
-            self.once = Once { agreed, message: None };
+        let local = agreed.is_none();
+        self.once = Once { agreed, ..Once::default() };
+        if self.both().is_none() {
+            let agreed = self.once.agreed.clone();
+            let rows = feature_rows(self.records()?, agreed);
             return Ok(self.answer_with(envelope, &nothing(), Some(&rows)));
-        };
+        }
         // A silo's features, matrix and cap are its own, or agreed on.
-        let capped = capped(records, agreed.as_ref())?;
+        let ready = self.ready()?;
+        let Some((records, attributes)) = self.both() else {
+            return Err(Refused::state("this node has no attributes"));
+        };
         let positions: Vec<u32> = (0..records.records().len() as u32).collect();
-        let asking = (&capped, Who::Positions(&positions));
+        let asking = (&ready.capped, Who::Positions(&positions));
         let released = attributes.release_features(&[asking], request, &mut source)?.read()?;
         let [sums] = &released.silos[..] else {
             return Err(Refused::state("a release about one silo has sums of others"));
         };
-        let message = capped.completed(sums, classes);
-        if agreed.is_none() {
-            let memberships = decode(&capped, &message)?.memberships;
-            impute(records, classes, memberships)?;
+        let message = ready.capped.completed(sums, classes);
+        if local {
+            self.decode(&ready, &message)?;
         }
-        self.once = Once { agreed, message: Some(message) };
+        self.once.message = Some(message);
         Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
+    }
+
+    /// The features of a release, made when they are first needed.
+    pub(super) fn ready(&mut self) -> Result<Arc<Ready>, Refused> {
+        if let Some(ready) = &self.once.features {
+            return Ok(ready.clone());
+        }
+        let agreed = self.once.agreed.clone();
+        let division = self.records()?;
+        let capped = cap(features(division)?, division.records().units(), agreed.as_ref())?;
+        let ready = Arc::new(Ready { moments: capped.moments(), capped });
+        self.once.features = Some(ready.clone());
+        Ok(ready)
+    }
+
+    /// Takes in the memberships that a silo's own message tells.
+    fn decode(&mut self, ready: &Ready, message: &ClassSums) -> Result<(), Refused> {
+        let classes = self.classes();
+        let decoded = decode(&ready.capped, &ready.moments, message)?;
+        self.once.unfinished = !decoded.converged;
+        impute(self.records()?, classes, decoded.memberships)
     }
 
     /// What silos add up when they pool.
@@ -127,19 +164,19 @@ impl Party {
                 Ok(PooledSums::of(vec![count, count * capped.cap()]))
             }
             Pool::Moments { sums } => {
-                let agreed = self.agreed()?;
+                self.is_pooled()?;
                 let own = self.once.message.take();
-                let capped = capped(self.records()?, Some(&agreed))?;
+                let ready = self.ready()?;
                 let message = match (sums, own) {
-                    (Some(sums), _) => self::completed(&capped, &sums, classes)?,
+                    (Some(sums), _) => self::completed(&ready.capped, &sums, classes)?,
                     (None, Some(message)) => message,
                     (None, None) => return Err(Refused::state("nothing was released")),
                 };
-                let Moments { records, total, gram, .. } = capped.moments();
-                let vectors = [vec![total], message.sums.clone()].concat();
-                let numbers = vec![records, message.variance];
+                let Moments { records, total, gram, .. } = &ready.moments;
+                let vectors = [vec![total.clone()], message.sums.clone()].concat();
+                let numbers = vec![*records, message.variance];
                 self.once.message = Some(message);
-                Ok(PooledSums { numbers, vectors, matrix: gram })
+                Ok(PooledSums { numbers, vectors, matrix: gram.clone() })
             }
         }
     }
@@ -155,17 +192,14 @@ impl Party {
                 impute_classes(self.records()?, classes, &released, how)?;
             }
             TakeIn::Sums(sums) => {
-                let records = self.records()?;
-                let capped = capped(records, None)?;
-                let message = self::completed(&capped, &sums, classes)?;
-                let memberships = decode(&capped, &message)?.memberships;
-                impute(records, classes, memberships)?;
-                self.once = Once { agreed: None, message: Some(message) };
+                let ready = self.ready()?;
+                let message = self::completed(&ready.capped, &sums, classes)?;
+                self.decode(&ready, &message)?;
+                self.once.message = Some(message);
             }
             TakeIn::Rule(rule) => {
-                let agreed = self.agreed()?;
-                let records = self.records()?;
-                let capped = capped(records, Some(&agreed))?;
+                self.is_pooled()?;
+                let capped = &self.ready()?.capped;
                 let (size, modelled) =
                     (capped.features().size(), if classes == 2 { 1 } else { classes });
                 let fits = rule.intercepts.len() == modelled
@@ -174,16 +208,20 @@ impl Party {
                 if !fits {
                     return Err(Refused::state("a rule that does not fit the features"));
                 }
-                let memberships = straight_memberships(&capped, &rule);
-                impute(records, classes, memberships)?;
+                impute(self.records()?, classes, straight_memberships(capped, &rule))?;
             }
         }
         Ok(Done)
     }
 
-    fn agreed(&self) -> Result<Agreed, Refused> {
-        let missing = || Refused::state("no matrix was agreed on");
-        self.once.agreed.clone().ok_or_else(missing)
+    /// Refuses what only silos that pool are asked.
+    fn is_pooled(&self) -> Result<(), Refused> {
+        if self.pools() { Ok(()) } else { Err(Refused::state("no matrix was agreed on")) }
+    }
+
+    /// Whether a matrix was agreed on.
+    pub(super) fn pools(&self) -> bool {
+        self.once.agreed.is_some()
     }
 
     fn class_release(&self, epsilon: Option<f64>) -> Result<ClassRelease, Refused> {
@@ -231,44 +269,36 @@ fn impute_classes(
 }
 
 /// The features of a silo's records; refuses a notion without cells.
-fn features(division: &RecordsDivision) -> Result<Features<'_>, OneShotError> {
+fn features(division: &RecordsDivision) -> Result<Features<'static>, OneShotError> {
     let parts = division.objective().parts();
     if parts == 0 {
         return Err(OneShotError::NoCell);
     }
-    let features = Features::by_cell(division.records().rows(), &division.parts(), parts);
+    let features = Features::released(division.records().rows(), &division.parts(), parts)?;
     fits(&features)?;
     Ok(features)
 }
 
-/// Its features, capped by its own matrix or the agreed one.
-pub(super) fn capped<'a>(
-    division: &'a RecordsDivision,
-    agreed: Option<&Agreed>,
-) -> Result<Capped<'a>, OneShotError> {
-    let features = features(division)?;
-    cap(features, division.records().units(), agreed)
-}
-
-fn cap<'a>(
-    features: Features<'a>,
+/// Features, capped by their own matrix or the agreed one.
+fn cap(
+    features: Features<'static>,
     units: Option<&[u32]>,
     agreed: Option<&Agreed>,
-) -> Result<Capped<'a>, OneShotError> {
+) -> Result<Capped<'static>, OneShotError> {
     Ok(match agreed {
         None => Capped::new(features, units)?,
         Some(Agreed { gram, cap }) => Capped::with_gram(features, gram.clone(), units, |_| *cap)?,
     })
 }
 
-fn feature_rows(division: &RecordsDivision, agreed: Option<&Agreed>) -> FeatureRows {
+fn feature_rows(division: &RecordsDivision, agreed: Option<Agreed>) -> FeatureRows {
     let records = division.records();
     FeatureRows {
         ids: records.ids().to_vec(),
         rows: records.rows().clone(),
         cells: division.objective().parts() as u16,
         cell_of: division.parts(),
-        agreed: agreed.cloned(),
+        agreed,
     }
 }
 
@@ -283,7 +313,9 @@ fn answer_features(
     let capped = rows
         .iter()
         .map(|silo| {
-            let features = Features::by_cell(&silo.rows, &silo.cell_of, usize::from(silo.cells));
+            let cells = usize::from(silo.cells);
+            let features =
+                Features::released(&silo.rows, &silo.cell_of, cells).map_err(OneShotError::from)?;
             let units = holder.units_of(&silo.ids)?;
             Ok(cap(features, units.as_deref(), silo.agreed.as_ref())?)
         })

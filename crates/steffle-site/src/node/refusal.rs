@@ -6,8 +6,8 @@ use crate::division::SiloError;
 use crate::division::records::RecordsDivisionError;
 use crate::one_shot::OneShotError;
 
-/// The code of a column that too few records have for pooling; its numbers are the column, its cell
-/// and the records that have it.
+/// The code of a column that too few records have for pooling; its numbers are the column and
+/// the records that have it.
 pub const RARE_COLUMN: &str = "steffle::one_shot::rare_column";
 
 impl From<RecordsDivisionError> for Refused {
@@ -28,8 +28,8 @@ impl From<SiloError> for Refused {
 
 impl From<OneShotError> for Refused {
     fn from(error: OneShotError) -> Self {
-        if let OneShotError::RareColumn { column, cell, entries } = error {
-            let numbers = vec![column as f64, cell as f64, entries as f64];
+        if let OneShotError::RareColumn { column, entries } = error {
+            let numbers = vec![column as f64, entries as f64];
             return Self { numbers, ..Self::new(RARE_COLUMN, error) };
         }
         Self::new("steffle::one_shot::release", error)

@@ -1,6 +1,7 @@
 //! Release once, then train fair: one noisy, whitened sum of a silo's features by class.
 //!
-//! 1. [`Capped`](steffle_attributes::Capped): the silo's Gram matrix, whitening and caps. Public: no `s`.
+//! 1. [`Capped`](steffle_attributes::Capped): rows with squares, their Gram matrix, whitening and caps.
+//!    Public: no `s`.
 //! 2. The message: per class, the sum of the capped features of its records, in integers, with
 //!    noise. This is the only use of `s` ([`steffle_attributes`]).
 //! 3. [`decode`]: a model of P(s | x) fitted to the message, hence an estimate of every record's
@@ -19,6 +20,7 @@ pub(crate) use rare::rare_column;
 
 use steffle_attributes::CappedError;
 use steffle_model::linear::NotPositive;
+use steffle_model::record::RowsError;
 
 /// Why there is no one-shot release.
 ///
@@ -29,6 +31,9 @@ pub enum OneShotError {
     /// The features cannot be made ready.
     #[error(transparent)]
     Features(#[from] CappedError),
+    /// There are more of them than numbers for them.
+    #[error(transparent)]
+    Rows(#[from] RowsError),
     /// A matrix of the decode cannot be factored.
     #[error("the released message cannot be decoded: {0}")]
     Decode(#[from] NotPositive),
@@ -37,23 +42,16 @@ pub enum OneShotError {
     NoCell,
     /// A Gram matrix would show a record.
     #[error(
-        "feature column {column}{} has {entries} non-zero entries in this silo; a pooled Gram \
-         matrix could show these records, so at least {FEWEST} are needed: pool under secure \
-         aggregation, merge rare levels, or do not pool",
-        in_cell(*.cell)
+        "feature column {column} has {entries} non-zero entries in this silo; a pooled Gram matrix \
+         could show these records, so at least {FEWEST} are needed: pool under secure aggregation, \
+         merge rare levels, or do not pool"
     )]
     RareColumn {
         /// Its number, from 0.
         column: usize,
-        /// The cell whose block it is in; 0 for all records.
-        cell: usize,
         /// Records that have it.
         entries: usize,
     },
-}
-
-fn in_cell(cell: usize) -> String {
-    if cell == 0 { String::new() } else { format!(" of cell {cell}") }
 }
 
 #[cfg(test)]

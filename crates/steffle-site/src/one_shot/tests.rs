@@ -122,9 +122,9 @@ fn without_noise_the_memberships_have_the_released_sums() {
         let s = draw(&truth(&rows, classes), classes, &mut random);
         // Records of two cells, and some in none.
         let cells: Vec<u16> = (0..3000).map(|i| (i % 5) / 2).collect();
-        let capped = Capped::new(Features::by_cell(&rows, &cells, 2), None).unwrap();
+        let capped = Capped::new(Features::released(&rows, &cells, 2).unwrap(), None).unwrap();
         let message = message(&capped, &s, classes, 1e-9, &mut random);
-        let decoded = decode(&capped, &message).unwrap();
+        let decoded = decode(&capped, &capped.moments(), &message).unwrap();
         let scales = capped.scales();
         for (at, sum) in message.sums.iter().enumerate() {
             let class = if classes == 2 { 1 } else { at };
@@ -160,7 +160,7 @@ fn memberships_of_a_known_model_are_recovered() {
         let alone = distance(&constant, &truth);
         for (variance, within) in [(0.0, 0.035), (30.0, 0.035), (440.0, 0.06)] {
             let message = message(&capped, &s, classes, variance, &mut random);
-            let decoded = decode(&capped, &message).unwrap();
+            let decoded = decode(&capped, &capped.moments(), &message).unwrap();
             let rule = linear(&capped.moments(), &message).unwrap();
             let straight = straight_memberships(&capped, &rule);
             assert!(alone > 0.13);
@@ -181,7 +181,7 @@ fn noise_far_above_the_signal_gives_memberships_all_the_same() {
             let s = draw(&truth(&rows, classes), classes, &mut random);
             let capped = Capped::new(Features::whole(&rows), None).unwrap();
             let message = message(&capped, &s, classes, 2600.0, &mut random);
-            let decoded = decode(&capped, &message).unwrap();
+            let decoded = decode(&capped, &capped.moments(), &message).unwrap();
             assert!(decoded.memberships.iter().all(|p| (0.0..=1.0).contains(p)), "{seed}");
         }
     }

@@ -1,6 +1,9 @@
 //! An experiment: which runs, and which panels they make.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
+use steffle_data::Builtin;
 use toml::Table;
 
 use crate::args::What;
@@ -8,13 +11,14 @@ use crate::commands::sweep::{Run, runs_of};
 use crate::failure::Failure;
 
 /// The experiments, as they stand in the sources.
-const FILES: [(What, &str, &str); 6] = [
+const FILES: [(What, &str, &str); 7] = [
     (What::Figure1, "figure-1", include_str!("../../../experiments/figure-1.toml")),
     (What::Figure2, "figure-2", include_str!("../../../experiments/figure-2.toml")),
     (What::Figure3, "figure-3", include_str!("../../../experiments/figure-3.toml")),
     (What::Figure4, "figure-4", include_str!("../../../experiments/figure-4.toml")),
     (What::Figure5, "figure-5", include_str!("../../../experiments/figure-5.toml")),
     (What::Frontier, "frontier", include_str!("../../../experiments/frontier.toml")),
+    (What::Rare, "rare", include_str!("../../../experiments/rare.toml")),
 ];
 
 /// An experiment, as its file says it.
@@ -76,7 +80,7 @@ impl Experiment {
     /// The experiments that `what` needs runs of.
     pub(super) fn of(what: What) -> Result<Vec<Self>, Failure> {
         let wanted = |(own, name, _): &&(What, &str, &str)| match what {
-            What::All => true,
+            What::All => *own != What::Rare,
             What::Headline => AVERAGED.contains(name),
             one => one == *own,
         };
@@ -89,22 +93,37 @@ impl Experiment {
         FILES.iter().filter(wanted).map(read).collect()
     }
 
-    /// The data set of all its runs.
-    pub(super) fn data(&self) -> &str {
-        self.common.get("data").and_then(toml::Value::as_str).unwrap_or_default()
+    /// Data that its runs need from the user, and do not have.
+    pub(super) fn absent(&self, given: &Given) -> Vec<String> {
+        let data = self.grids.iter().map(|grid| data_of(&self.settings(grid)).to_owned());
+        data.filter(|data| is_absent(data, given)).collect()
     }
 
-    /// Its runs. `quick` leaves out most values of long axes.
+    /// Whether there is data for any of its runs.
+    pub(super) fn can_run(&self, given: &Given) -> bool {
+        self.absent(given).len() < self.grids.len()
+    }
+
+    fn settings(&self, grid: &Table) -> Table {
+        let mut settings = self.common.clone();
+        settings.extend(grid.clone());
+        settings
+    }
+
+    /// Its runs, those without data left out. `quick` leaves out most values of long axes.
     pub(super) fn runs(
         &self,
         seeds: &str,
         quick: bool,
-        path: Option<&str>,
+        given: &Given,
     ) -> Result<Vec<Run>, Failure> {
         let mut runs = Vec::new();
         for grid in &self.grids {
-            let mut settings = self.common.clone();
-            settings.extend(grid.clone());
+            let mut settings = self.settings(grid);
+            if is_absent(data_of(&settings), given) {
+                continue;
+            }
+            let path = given.get(data_of(&settings)).cloned();
             settings.extend(path.map(|path| ("path".to_owned(), path.into())));
             if quick {
                 settings.iter_mut().filter_map(|(_, value)| value.as_array_mut()).for_each(thin);
@@ -117,6 +136,17 @@ impl Experiment {
         }
         Ok(runs)
     }
+}
+
+/// Files that the user named, by the data set that they are of.
+pub(super) type Given = BTreeMap<&'static str, String>;
+
+fn data_of(settings: &Table) -> &str {
+    settings.get("data").and_then(toml::Value::as_str).unwrap_or_default()
+}
+
+fn is_absent(data: &str, given: &Given) -> bool {
+    Builtin::find(data).is_some_and(|known| !known.is_shipped()) && !given.contains_key(data)
 }
 
 /// The paper's averages are over the figures that compare methods.
@@ -141,10 +171,13 @@ mod tests {
 
     #[test]
     fn every_experiment_is_understood_and_has_runs_and_panels() {
-        for experiment in Experiment::of(What::All).unwrap() {
-            let path = (experiment.data() == "retired-adult").then_some("retired.csv");
-            let whole = experiment.runs("2", false, path).unwrap();
-            let quick = experiment.runs("1", true, path).unwrap();
+        let rare = Experiment::of(What::Rare).unwrap();
+        for experiment in Experiment::of(What::All).unwrap().into_iter().chain(rare) {
+            let names = ["retired-adult", "bank-marketing"];
+            let given = names.map(|name| (name, format!("{name}.csv"))).into();
+            assert!(experiment.can_run(&given) && experiment.absent(&given).is_empty());
+            let whole = experiment.runs("2", false, &given).unwrap();
+            let quick = experiment.runs("1", true, &given).unwrap();
             assert!(!experiment.panels.is_empty() && !quick.is_empty(), "{}", experiment.name);
             assert!(quick.len() * 3 < whole.len(), "{}", experiment.name);
         }

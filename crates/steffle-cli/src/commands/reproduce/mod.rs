@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use steffle_report::{Comparison, Panel};
 
-use self::experiment::{AVERAGED, Experiment};
+use self::experiment::{AVERAGED, Experiment, Given};
 use self::headline::headline;
 use self::output::{present, write_all};
 use self::panels::{Ended, panels};
@@ -30,12 +30,14 @@ const DIRECTORY: &str = "reproduced";
 
 /// The data that only a user can supply.
 const RETIRED: &str = "retired-adult";
+const BANK: &str = "bank-marketing";
 
 pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<(), Failure> {
-    let given = command.seeds.clone();
-    let asked = given.unwrap_or_else(|| if command.quick { "2" } else { "15" }.to_owned());
+    let usual = || if command.quick { "2" } else { "15" }.to_owned();
+    let asked = command.seeds.clone().unwrap_or_else(usual);
     let (seeds, threads) = (seeds(&asked)?, threads(command.threads)?);
-    let (experiments, absent) = available(command)?;
+    let given = given_files(command);
+    let (experiments, absent) = available(command, &given)?;
     let directory = command.out.clone().unwrap_or_else(|| usual_directory(command));
     let with_theory = matches!(command.what, What::Theory | What::All);
     if with_theory && seeds.len() < 2 {
@@ -47,9 +49,7 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
     let mut places: Vec<Vec<usize>> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for experiment in &experiments {
-        let path = command.retired_adult.as_deref().filter(|_| experiment.data() == RETIRED);
-        let path = path.map(|path| path.to_string_lossy());
-        let own = experiment.runs(&asked, command.quick, path.as_deref())?;
+        let own = experiment.runs(&asked, command.quick, &given)?;
         // A run that two figures show is run once.
         let place = |run: Run| {
             *known.entry(run.key().to_string()).or_insert_with(|| {
@@ -103,31 +103,55 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
     }
 }
 
-/// The experiments whose data is there, and a sentence about each that is absent.
-fn available(command: &ReproduceCommand) -> Result<(Vec<Experiment>, Vec<String>), Failure> {
+/// The files that were named, by the data set that they are of.
+fn given_files(command: &ReproduceCommand) -> Given {
+    [(RETIRED, &command.retired_adult), (BANK, &command.path)]
+        .into_iter()
+        .filter_map(|(name, path)| Some((name, path.as_ref()?.to_string_lossy().into_owned())))
+        .collect()
+}
+
+/// The flag that names the file of a data set.
+fn flag(data: &str) -> &'static str {
+    if data == BANK { "--path" } else { "--retired-adult" }
+}
+
+/// The experiments whose data is there, and a sentence about what is absent.
+fn available(
+    command: &ReproduceCommand,
+    given: &Given,
+) -> Result<(Vec<Experiment>, Vec<String>), Failure> {
     let all = Experiment::of(command.what)?;
-    let (there, missing): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|own| own.data() != RETIRED || command.retired_adult.is_some());
+    for (data, path) in given {
+        fs::metadata(path).map_err(|error| Failure::at(Path::new(path), &error))?;
+        let without = given.iter().filter(|(name, _)| *name != data);
+        let without = without.map(|(name, path)| (*name, path.clone())).collect();
+        if all.iter().all(|own| own.absent(&without) == own.absent(given)) {
+            let message = format!("{} means nothing to {}", flag(data), word(command.what));
+            return Err(Failure::usage("reproduce::data", message).help(
+                "leave it out: --retired-adult is for figure-4, headline and all, --path for rare",
+            ));
+        }
+    }
+    let sentence = |own: &Experiment| {
+        let absent = own.absent(given).into_iter().map(|data| {
+            format!(
+                "{}: {data} ({}) is absent: its data is not part of steffle; add {} FILE.",
+                own.name,
+                own.title,
+                flag(&data)
+            )
+        });
+        absent.collect::<Vec<_>>()
+    };
+    let notes = all.iter().flat_map(sentence).collect();
+    let there: Vec<_> = all.into_iter().filter(|own| own.can_run(given)).collect();
     if command.what == What::Figure4 && there.is_empty() {
         let message = "figure-4 needs the Retired Adult data, which steffle may not distribute";
         return Err(Failure::usage("reproduce::data", message)
             .help("name the file: --retired-adult FILE; docs/DATA.md says where to get it"));
     }
-    if let Some(path) = &command.retired_adult {
-        fs::metadata(path).map_err(|error| Failure::at(path, &error))?;
-        if !there.iter().any(|own| own.data() == RETIRED) {
-            let message = format!("--retired-adult means nothing to {}", word(command.what));
-            return Err(Failure::usage("reproduce::data", message)
-                .help("leave it out, or reproduce figure-4, headline or all"));
-        }
-    }
-    let sentence = |own: &Experiment| {
-        format!(
-            "{} ({}) is absent: its data is not part of steffle; add --retired-adult FILE.",
-            own.name, own.title
-        )
-    };
-    Ok((there, missing.iter().map(sentence).collect()))
+    Ok((there, notes))
 }
 
 /// A run that failed is not hidden behind the curves of the others.
@@ -154,9 +178,9 @@ fn title(command: &ReproduceCommand) -> String {
 
 fn command_line(command: &ReproduceCommand, seeds: &str) -> String {
     let quick = if command.quick { " --quick" } else { "" };
-    let retired = command.retired_adult.as_ref();
-    let retired = retired.map_or_else(String::new, |_| " --retired-adult FILE".to_owned());
-    format!("steffle reproduce {}{quick} --seeds {seeds}{retired}", word(command.what))
+    let files = given_files(command);
+    let files: String = files.keys().map(|data| format!(" {} FILE", flag(data))).collect();
+    format!("steffle reproduce {}{quick} --seeds {seeds}{files}", word(command.what))
 }
 
 /// The word that was typed.

@@ -57,7 +57,8 @@ impl<'a> Ended<'a> {
     /// Whether it has this value or one of these values, or no such setting.
     fn admits(&self, key: &str, value: &Value) -> bool {
         let one = |own: &Value| match value {
-            Value::Array(values) => values.iter().any(|value| same(own, value)),
+            // A list is several values, or one: sensitive columns form their product.
+            Value::Array(values) => own == value || values.iter().any(|value| same(own, value)),
             value => same(own, value),
         };
         self.settings.get(key).is_none_or(one)
@@ -117,7 +118,10 @@ pub(super) fn panels(experiment: &Experiment, ended: &[Ended<'_>]) -> Vec<Panel>
             let inside =
                 |ended: &&&Ended<'_>| facets.iter().all(|(key, value)| ended.admits(key, value));
             let inside: Vec<&Ended<'_>> = own.iter().filter(inside).copied().collect();
-            panels.push(panel(experiment, plan, &facets, &inside));
+            // Not every grouping is one of every data set.
+            if !inside.is_empty() {
+                panels.push(panel(experiment, plan, &facets, &inside));
+            }
         }
     }
     panels
@@ -206,7 +210,7 @@ fn panel(
         id,
         figure: experiment.name.clone(),
         title: format!("{}{along}{separator}{}", experiment.title, words.join(", ")),
-        data: experiment.data().to_owned(),
+        data: first.and_then(|config| config.data.clone()).unwrap_or_default(),
         notion: notion.unwrap_or_default(),
         epsilon,
         heterogeneity: facet("heterogeneity"),
@@ -413,6 +417,7 @@ fn named(key: &str) -> &str {
 fn bare(value: &Value) -> String {
     match (value, value.as_f64()) {
         (Value::String(word), _) => word.clone(),
+        (Value::Array(values), _) => values.iter().map(bare).collect::<Vec<_>>().join(" x "),
         (_, Some(number)) => number.to_string(),
         (other, None) => other.to_string(),
     }

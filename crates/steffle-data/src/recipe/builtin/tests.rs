@@ -118,3 +118,24 @@ fn unknown_names_are_refused_with_the_known_ones() {
     assert!(message("retired-adult").contains("<path>"));
     assert!(matches!(Source::parse("people.csv", None), Ok(Source::File(_))));
 }
+
+/// Bands are groups of a feature, declared, and columns only where they are asked for.
+#[test]
+fn bands_of_age_are_groups_and_age_stays_a_feature() {
+    let source = Source::parse("adult", None).unwrap();
+    let groups = |column: &str| {
+        let recipe = source.recipe_for(&[column.to_owned()]).unwrap();
+        recipe.check_private().unwrap();
+        let data = Dataset::new(source.read(&recipe).unwrap(), recipe).unwrap();
+        let schema = schema(&data);
+        assert!(schema.numeric().iter().any(|numeric| numeric.name == "age"));
+        let groups = crate::evaluation_groups(&data, data.rows(), &schema).unwrap();
+        let count =
+            |class: usize| groups.classes.iter().filter(|&&own| own == class as u16).count();
+        let counts: Vec<usize> = (0..groups.names.len()).map(count).collect();
+        (groups.names.join(" "), counts)
+    };
+    assert_eq!(groups("age-band"), ("25-59 60+ <25".to_owned(), vec![34_668, 3_246, 7_308]));
+    assert_eq!(groups("middle-age"), ("25-59 others".to_owned(), vec![34_668, 10_554]));
+    assert!(load("adult").table().column("age-band").is_none());
+}

@@ -272,7 +272,7 @@ fn defaults_work_or_say_that_they_do_not_on_generated_data() {
             let (mut federation, objective) = data.federation();
             let release = federation.release_once(Pooling::Local, Some(&terms(epsilon))).unwrap();
             let public = public(&mut federation);
-            let estimate = federation.estimate_gap(&release, &public.theta).unwrap();
+            let estimate = federation.look(&release, &public.theta).unwrap().gap;
             (federation, objective, public, estimate)
         };
         let (mut federation, objective, public, estimate) = release(epsilon);
@@ -312,7 +312,7 @@ fn a_model_that_followed_the_noise_is_told() {
         let mut path = FairPath::new(&mut federation, objective, &public, 0.0, TOLERANCE);
         let theta = path.solve(6.0, keep_on).unwrap().theta;
         let told = path.estimate_gap(&release, &theta).unwrap();
-        let again = federation.estimate_gap(&release, &theta).unwrap();
+        let again = federation.look(&release, &theta).unwrap().gap;
         let model = federation.model().clone();
         let gap = true_gap(model.as_ref(), &data.records, &data.classes, 2, &theta);
         assert!((told.gap - gap).abs() < 4.0 * told.standard_error, "{seed}: {told:?} {gap}");

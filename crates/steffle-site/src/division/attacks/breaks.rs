@@ -7,6 +7,7 @@ use steffle_attributes::{
     UnitList,
 };
 use steffle_attributes::{Capped, mean_gram};
+use steffle_model::decode::GAMMA;
 use steffle_model::fairness::Notion;
 use steffle_model::linear::{Features, Symmetric, Whitening, WhiteningError};
 use steffle_model::record::MISSING_CLASS;
@@ -115,8 +116,9 @@ fn a_gram_matrix_whose_inverse_is_not_finite_is_refused() {
         (0..=j).filter(|&k| k + 1 >= i).map(|k| lower(i, k) * lower(j, k)).sum()
     });
     assert_eq!(Whitening::new(chain.clone(), 0.0).unwrap_err(), WhiteningError::Range);
-    // The same with the ridge of the features on its diagonal; 2^52 does not notice it.
-    let chain = Symmetric::from_lower(size, |i, j| if i == 0 { 0.9 } else { chain.at(i, j) });
+    // The same once the ridge of the features is on its diagonal: numbers below 2^53, exactly.
+    let ridge = |i: usize, j: usize| if i == j { GAMMA } else { 0.0 };
+    let chain = Symmetric::from_lower(size, |i, j| chain.at(i, j) - ridge(i, j));
     let layout = Layout { numeric: size - 1, categorical: 0, features: size - 1 };
     let rows = Rows::new(layout, 2, vec![1.0; 2 * (size - 1)], vec![]).unwrap();
     let refused = Capped::with_gram(Features::whole(&rows), chain, None, |cap| cap);

@@ -24,9 +24,10 @@ pub(super) fn ask(number: u64) -> Asked {
     let numeric = numeric.collect();
     let codes = (0..records).map(|_| 2 + adversary.below(2) as u32).collect();
     let rows = Rows::new(LAYOUT, records, numeric, codes).ok()?;
-    let cells = 1 + adversary.below(2);
+    let cells = 1 + adversary.below(4);
     let cell_of: Vec<u16> = (0..records).map(|_| adversary.below(cells + 1) as u16).collect();
-    let features = Features::by_cell(&rows, &cell_of, cells);
+    // Squares and levels of cells among them, rounded like all rows.
+    let features = Features::released(&rows, &cell_of, cells).ok()?;
     let classes = adversary.one_of(&[2_u16, 2, 3, 5]);
     let units: Vec<u32> = if adversary.chance(3) {
         let count = 1 + adversary.below(records.min(3));
