@@ -15,7 +15,7 @@ use super::bounds;
 use super::door::{Price, Released, Request, Store, Unreleased};
 use super::error::AttributesDivisionError;
 use super::lattice::{Centred, Lattice, Sizes};
-use super::measured::Measured;
+use super::measured::{MeasureRoom, Measured, Measuring};
 use super::noised::Noise;
 use super::price::{Distances, PriceError};
 use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
@@ -83,12 +83,13 @@ impl Asked {
     /// Measures a chunk, where there is something to measure.
     pub fn measure(
         &self,
-        measured: &mut Measured,
+        part: &mut Measuring<'_>,
         chunk: &Candidates<'_>,
         lengths: Option<&[f64]>,
+        room: &mut MeasureRoom,
     ) {
         if let AskedForm::Centred(centred, Some(lattice)) = &self.0 {
-            measured.add(centred, lattice, chunk, lengths);
+            part.add(centred, lattice, chunk, lengths, room);
         }
     }
 }
@@ -254,7 +255,7 @@ impl AttributesDivision {
         &mut self,
         question: &Question,
         asked: Asked,
-        measured: Measured,
+        measured: &mut Measured,
         units: &UnitsOf<'_>,
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
@@ -291,7 +292,9 @@ impl AttributesDivision {
             return Err(PriceError::Clipped.into());
         };
         let mut distances = Distances::new(measured, units, records)?;
-        retired.iter().for_each(|retired| distances.leave_out(retired));
+        // Most rounds leave nobody out, and then nothing is looked up.
+        let left_out = retired.as_ref().filter(|retired| retired.contains(&true));
+        left_out.iter().for_each(|units| distances.leave_out(units));
         let (noises, squared) = distances.noises(lattice, share, table, records)?;
         let (thetas, tables) = shape.numbers();
         let (slack, numbers) = noises.slack(thetas, tables);
@@ -307,8 +310,9 @@ impl AttributesDivision {
             Some(_) => Charge::Units(distances.by_unit(&noises)),
             None => charge,
         };
-        let left_out = retired.map(|retired| units.by_record(&retired));
+        let left_out = left_out.map(|retired| units.by_record(retired));
         let (noise, digest) = (Noise::Integer(noises), distances.digest);
+        distances.give_back(measured);
         let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
         Ok(Price::new(asked, cost, charge, request))
     }
@@ -319,7 +323,7 @@ impl AttributesDivision {
         &mut self,
         question: &Question,
         asked: Asked,
-        measured: Measured,
+        measured: &mut Measured,
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
         let units = self.store.units().of_positions()?.to_owned();
@@ -347,7 +351,17 @@ impl AttributesDivision {
         let units = self.store.units().announced(&ids)?;
         let asked = self.asked(question, blocks, |centred| handed::sizes(centred, handovers))?;
         let mut measured = Measured::default();
-        handed::each_candidates(handovers, |chunk| asked.measure(&mut measured, chunk, None));
+        if self.measures() {
+            measured.start(ids.len(), None);
+            let (mut seen, mut room) = (Vec::new(), MeasureRoom::default());
+            if let Some(mut all) = measured.parts(ids.len().max(1)).next() {
+                let measure =
+                    |chunk: &Candidates<'_>| asked.measure(&mut all, chunk, None, &mut room);
+                handed::each_candidates(handovers, measure);
+                seen.push(all.seen());
+            }
+            measured.finish(seen);
+        }
         let charge = match question.batch {
             Batch::Block(of) => match self.store.units().block(&units, of) {
                 Some(at) => Charge::Block { of, at },
@@ -356,7 +370,7 @@ impl AttributesDivision {
             Batch::All | Batch::Mini(_) => Charge::All,
         };
         let about = About { blocks, records: ids.len(), charge, whitening: None, request };
-        let price = self.price(question, asked, measured, &units, about)?;
+        let price = self.price(question, asked, &mut measured, &units, about)?;
         let reserved = price.reserve(&mut self.store, noise)?;
         let mut sums = Unreleased::<Sums>::empty(&reserved);
         let mut room = Selection::default();

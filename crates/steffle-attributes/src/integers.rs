@@ -1,7 +1,7 @@
 //! The one function that turns a chunk's candidates into integers. What it makes is priced, and
 //! what it makes is summed: nothing is rounded afterwards.
 
-use steffle_model::model::{Coefficients, Factor, Inputs, kernel};
+use steffle_model::model::{Coefficients, Factor, Inputs, Layers, kernel};
 use steffle_model::record::GRID;
 use steffle_model::scores::{Candidates, Who};
 
@@ -82,14 +82,18 @@ impl Integers {
     }
 
     /// The chunk's factors with its hidden units on the grid.
-    pub(super) fn on_grid<'a>(&'a self, factors: &[Factor<'a>]) -> Vec<Factor<'a>> {
+    pub(super) fn on_grid<'a>(&'a self, factors: &[Factor<'a>]) -> Layers<'a> {
+        if let [only] = factors {
+            return Layers::One([*only]);
+        }
         let layers = factors.iter().zip(&self.hidden);
-        layers
+        let layers = layers
             .map(|(factor, room)| match factor.inputs {
                 Inputs::Rows(_) => *factor,
                 Inputs::Dense(_) => Factor { inputs: Inputs::Dense(room), ..*factor },
             })
-            .collect()
+            .collect();
+        Layers::Many(layers)
     }
 }
 
@@ -127,6 +131,11 @@ impl Digest {
         self.records += cells.len() as u64;
     }
 
+    /// Records that were added.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
     /// Adds another part of the batch.
     pub(super) fn merge(&mut self, other: &Self) {
         self.sum = self.sum.wrapping_add(other.sum);
@@ -145,8 +154,9 @@ fn fold(hashes: &mut [u64], values: &[f64]) {
             }
         }
         2 => {
-            for (hash, [a, b]) in hashes.iter_mut().zip(values.as_chunks().0) {
-                *hash = mix(mix(*hash, a.to_bits()), b.to_bits());
+            // Integers of up to 2^20 leave the lower half of a double empty: both fit into a word.
+            for (hash, [a, b]) in hashes.iter_mut().zip(values.as_chunks::<2>().0) {
+                *hash = mix(*hash, a.to_bits() ^ b.to_bits().rotate_right(32));
             }
         }
         _ => {

@@ -84,9 +84,7 @@ impl Lattice {
 
     /// Rounds scores into `into`; says whether all were in range.
     pub(super) fn round_scores(&self, scores: &[f64], into: &mut Vec<f64>) -> bool {
-        into.clear();
-        into.extend_from_slice(scores);
-        kernel::round_all(into, 1.0 / self.score, SCORE_STEPS)
+        kernel::round_into_vec(scores, 1.0 / self.score, SCORE_STEPS, into)
     }
 }
 

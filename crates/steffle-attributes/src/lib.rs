@@ -36,7 +36,7 @@ pub use door::{Message, Price, Released, Request, Reserved, Store, Unreleased};
 pub use error::AttributesDivisionError;
 pub use features::{Asking, FeatureMessage};
 pub use lattice::{Centred, Sizes};
-pub use measured::Measured;
+pub use measured::{MeasureRoom, Measured, Measuring, Seen};
 pub use price::{IntegerNoise, PriceError};
 pub use steffle_wire::{
     ClassRelease, NoiseScale, RandomisedResponse, RandomisedResponseError, Share, Terms,

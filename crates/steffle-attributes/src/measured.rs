@@ -2,7 +2,7 @@
 
 use steffle_model::model::{Block, Coefficients, Factor, Inputs};
 use steffle_model::record::GRID;
-use steffle_model::scores::{Candidates, Who};
+use steffle_model::scores::Candidates;
 
 use super::integers::{Digest, Integers};
 use super::lattice::{Centred, Lattice};
@@ -32,17 +32,34 @@ use super::lattice::{Centred, Lattice};
 /// [`Whitening::lengths`]: steffle_model::linear::Whitening::lengths
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// Who the entries are about: positions in the store, or places in the announcement.
-    pub positions: Vec<u32>,
+    /// The place of every entry in the store, where entries are not about all places in order.
+    places: Option<Vec<u32>>,
     /// Largest squared distances of the theta message, T.
-    pub theta: Vec<f64>,
+    theta: Vec<f64>,
     /// Largest squared distances of the table, U.
-    pub(super) table: Vec<f64>,
+    table: Vec<f64>,
     pub(super) digest: Digest,
-    /// Whether some number was out of range.
+    /// Whether some number was out of range, or some record was not measured.
     pub(super) outside: bool,
-    room: Integers,
 }
+
+/// The part of some records in what is measured. Parts are filled side by side.
+pub struct Measuring<'a> {
+    theta: &'a mut [f64],
+    table: &'a mut [f64],
+    seen: Seen,
+}
+
+/// What a part has seen, to be told to the whole.
+#[derive(Debug, Default)]
+pub struct Seen {
+    digest: Digest,
+    outside: bool,
+}
+
+/// Room for the integers of a chunk.
+#[derive(Debug, Default)]
+pub struct MeasureRoom(Integers);
 
 /// Covers the rounding of all sums and products of a price.
 const MARGIN: f64 = 1.0 + 1.0 / (1_u64 << 30) as f64;
@@ -51,63 +68,38 @@ const MARGIN: f64 = 1.0 + 1.0 / (1_u64 << 30) as f64;
 const STEPS: f64 = 1.0 / (GRID * GRID);
 
 impl Measured {
-    /// Nothing yet, with room for so many records.
-    pub fn with_room(records: usize) -> Self {
-        Self {
-            positions: Vec::with_capacity(records),
-            theta: Vec::with_capacity(records),
-            table: Vec::with_capacity(records),
-            ..Self::default()
-        }
+    /// Nothing measured yet, about so many records: all of a store or of an announcement in their
+    /// order, or those at these places. Old numbers may stay: whatever is not measured is refused.
+    pub fn start(&mut self, records: usize, places: Option<&[u32]>) {
+        self.places = places.map(<[u32]>::to_vec);
+        self.theta.resize(records, 0.0);
+        self.table.resize(records, 0.0);
+        (self.digest, self.outside) = (Digest::default(), false);
     }
 
-    /// Adds the records of a chunk. `lengths` are bounds of `|(x_i, 1)|` in the metric of the
-    /// noise, for a model of one layer; without them the metric is Euclidean.
-    pub(super) fn add(
-        &mut self,
-        centred: &Centred,
-        lattice: &Lattice,
-        chunk: &Candidates<'_>,
-        lengths: Option<&[f64]>,
-    ) {
-        let room = &mut self.room;
-        self.outside |= !room.fill(centred, Some(lattice), chunk);
-        self.digest.add(chunk.who, room);
-        let records = room.cells.len();
-        match chunk.who {
-            Who::Positions(positions) => self.positions.extend_from_slice(positions),
-            Who::Ids(_, first) => self.positions.extend((first as u32..).take(records)),
+    /// Parts of so many records each, in order.
+    pub fn parts(&mut self, size: usize) -> impl ExactSizeIterator<Item = Measuring<'_>> {
+        let parts = self.theta.chunks_mut(size).zip(self.table.chunks_mut(size));
+        parts.map(|(theta, table)| Measuring { theta, table, seen: Seen::default() })
+    }
+
+    /// What all parts have seen; refuses where that is not all records.
+    pub fn finish(&mut self, seen: impl IntoIterator<Item = Seen>) {
+        for seen in seen {
+            self.digest.merge(&seen.digest);
+            self.outside |= seen.outside;
         }
-        let first = self.theta.len();
-        self.theta.resize(first + records, 0.0);
-        let theta = &mut self.theta[first..];
-        if !room.candidates.is_empty() {
-            let factors = room.on_grid(chunk.factors);
-            largest_moves(centred.classes, room, &factors, lengths, theta);
-        }
-        let factor = table_factor(centred.classes) * MARGIN;
-        if centred.columns == 2 {
-            let rows = room.scores.as_chunks::<2>().0.iter();
-            self.table.extend(rows.map(|[a, b]| factor * (a * a + b * b)));
-        } else {
-            let rows = room.scores.chunks_exact(centred.columns);
-            let squared = |row: &[f64]| row.iter().map(|phi| phi * phi).sum::<f64>();
-            self.table.extend(rows.map(|row| factor * squared(row)));
-        }
+        self.outside |= self.digest.records() != self.theta.len() as u64;
+    }
+
+    /// Squared distances of the theta message, in the order of the batch.
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
     }
 
     /// Nothing that was measured may be priced.
     pub fn refuse(&mut self) {
         self.outside = true;
-    }
-
-    /// Adds another part of the batch.
-    pub fn merge(&mut self, other: &Self) {
-        self.positions.extend_from_slice(&other.positions);
-        self.theta.extend_from_slice(&other.theta);
-        self.table.extend_from_slice(&other.table);
-        self.digest.merge(&other.digest);
-        self.outside |= other.outside;
     }
 
     /// One entry per unit, of which there are `count`: the rows of a unit move a sum by at most the
@@ -119,8 +111,8 @@ impl Measured {
     ) -> (Vec<f64>, Vec<f64>) {
         let sum = |squares: &[f64]| {
             let mut units = vec![0.0; count];
-            for (&position, square) in self.positions.iter().zip(squares) {
-                units[unit_of(position) as usize] += square.sqrt();
+            for (place, square) in squares.iter().enumerate() {
+                units[unit_of(self.place(place)) as usize] += square.sqrt();
             }
             units.iter_mut().for_each(|length| *length = *length * *length * MARGIN);
             units
@@ -128,20 +120,73 @@ impl Measured {
         (sum(&self.theta), sum(&self.table))
     }
 
-    /// The same where every record is its own unit.
-    pub(super) fn by_record(self, count: usize) -> (Vec<f64>, Vec<f64>) {
-        let in_order = self.positions.iter().zip(0..).all(|(&position, at)| position == at);
-        if in_order && self.positions.len() == count {
-            return (self.theta, self.table);
+    /// The same where every record is its own unit. Where all are measured this takes the numbers;
+    /// [`Measured::give_back`] returns their room.
+    pub(super) fn by_record(&mut self, count: usize) -> (Vec<f64>, Vec<f64>) {
+        if self.places.is_none() && self.theta.len() == count {
+            return (std::mem::take(&mut self.theta), std::mem::take(&mut self.table));
         }
         let place = |squares: &[f64]| {
             let mut units = vec![0.0; count];
-            for (&position, &square) in self.positions.iter().zip(squares) {
-                units[position as usize] = square;
+            for (place, &square) in squares.iter().enumerate() {
+                units[self.place(place) as usize] = square;
             }
             units
         };
         (place(&self.theta), place(&self.table))
+    }
+
+    /// Room for the next batch: stores have millions of records.
+    pub(super) fn give_back(&mut self, theta: Vec<f64>, table: Vec<f64>) {
+        (self.theta, self.table) = (theta, table);
+    }
+
+    fn place(&self, entry: usize) -> u32 {
+        self.places.as_ref().map_or(entry as u32, |places| places[entry])
+    }
+}
+
+impl Measuring<'_> {
+    /// Measures the next records. `lengths` are bounds of `|(x_i, 1)|` in the metric of the noise,
+    /// for a model of one layer; without them the metric is Euclidean.
+    pub(super) fn add(
+        &mut self,
+        centred: &Centred,
+        lattice: &Lattice,
+        chunk: &Candidates<'_>,
+        lengths: Option<&[f64]>,
+        MeasureRoom(room): &mut MeasureRoom,
+    ) {
+        self.seen.outside |= !room.fill(centred, Some(lattice), chunk);
+        self.seen.digest.add(chunk.who, room);
+        let records = room.cells.len();
+        if records > self.theta.len() || lengths.is_some_and(|lengths| lengths.len() != records) {
+            self.seen.outside = true;
+            return;
+        }
+        let (theta, rest) = std::mem::take(&mut self.theta).split_at_mut(records);
+        let (table, rest_of_table) = std::mem::take(&mut self.table).split_at_mut(records);
+        (self.theta, self.table) = (rest, rest_of_table);
+        if room.candidates.is_empty() {
+            theta.fill(0.0);
+        } else {
+            let factors = room.on_grid(chunk.factors);
+            largest_moves(centred.classes, room, &factors, lengths, theta);
+        }
+        let factor = table_factor(centred.classes) * MARGIN;
+        if centred.columns == 2 {
+            let rows = room.scores.as_chunks::<2>().0.iter();
+            table.iter_mut().zip(rows).for_each(|(u, [a, b])| *u = factor * (a * a + b * b));
+        } else {
+            let rows = room.scores.chunks_exact(centred.columns);
+            let squared = |row: &[f64]| row.iter().map(|phi| phi * phi).sum::<f64>();
+            table.iter_mut().zip(rows).for_each(|(u, row)| *u = factor * squared(row));
+        }
+    }
+
+    /// What it has seen.
+    pub fn seen(self) -> Seen {
+        self.seen
     }
 }
 

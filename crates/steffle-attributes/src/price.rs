@@ -10,8 +10,9 @@
 //! 1. Given the transcript so far and the public columns, everything that this file computes is a
 //!    constant: nothing here reads `s`. Questions outside of [`bounds`](super::bounds) are refused.
 //! 2. What is summed are integers, made by [`Integers::fill`](super::integers::Integers::fill) and
-//!    by nothing else; both passes over the records call it, and [`Digest`] compares what they
-//!    saw. The sums are exact: all partial sums stay at most 2^53 ([`Lattice`]), in whitened
+//!    by nothing else; both passes over the records call it, on the same logits where the first kept
+//!    them for the second, and [`Digest`] compares what they saw. A record that no pass measured is
+//!    refused ([`Measured::finish`]): its place may hold the number of another round. The sums are exact: all partial sums stay at most 2^53 ([`Lattice`]), in whitened
 //!    coordinates they are formed in 128-bit integers. Nothing is rounded after the sum; where the
 //!    noise would be too fine, the sum is shifted to the left, which is exact too.
 //! 3. The two messages of neighbouring stores differ, for the one unit that differs, by at most the
@@ -23,6 +24,7 @@
 //! Tests that fail when a step is dropped: `tests::no_store_moves_more_than_the_price` (3, 4),
 //! `fuzz::no_question_moves_more_than_its_price` (1 to 4), `tests::two_passes_must_agree` (2).
 
+use steffle_model::model::kernel;
 use steffle_model::record::GRID;
 use steffle_privacy::discrete::{SMALLEST_SCALE, slack};
 
@@ -117,19 +119,20 @@ pub(super) struct Noises {
 
 /// Squared distances of all units, in both messages.
 pub(super) struct Distances {
-    pub(super) theta: Vec<f64>,
-    pub(super) table: Vec<f64>,
+    theta: Vec<f64>,
+    table: Vec<f64>,
+    /// The largest of each.
+    tops: [f64; 2],
     pub(super) digest: Digest,
 }
 
 impl Distances {
     /// By unit; refuses what was out of range.
     pub(super) fn new(
-        measured: Measured,
+        measured: &mut Measured,
         units: &UnitsOf<'_>,
         records: usize,
     ) -> Result<Self, PriceError> {
-        let Measured { digest, outside, .. } = measured;
         let (theta, table) = match units {
             UnitsOf::Each(count) => measured.by_record(*count),
             UnitsOf::Listed { of, count } => {
@@ -139,11 +142,17 @@ impl Distances {
                 measured.by_unit(|position| of[position as usize], *count)
             }
         };
-        let finite = |squares: &[f64]| squares.iter().all(|square| square.is_finite());
-        if outside || !finite(&theta) || !finite(&table) {
+        let tops = [&theta, &table].map(|squares| largest(squares.iter().copied()));
+        // False of what is no number, too.
+        if measured.outside || !tops.iter().all(|top| *top < f64::INFINITY) {
             return Err(PriceError::Range { records });
         }
-        Ok(Self { theta, table, digest })
+        Ok(Self { theta, table, tops, digest: measured.digest })
+    }
+
+    /// Returns the room of its numbers.
+    pub(super) fn give_back(self, to: &mut Measured) {
+        to.give_back(self.theta, self.table);
     }
 
     /// Units that take no part cost nothing: their candidates are left out of the sums.
@@ -152,18 +161,27 @@ impl Distances {
         for ((theta, table), _) in all.filter(|(_, out)| **out) {
             (*theta, *table) = (0.0, 0.0);
         }
+        self.tops = [&self.theta, &self.table].map(|squares| largest(squares.iter().copied()));
     }
 
-    fn costs(&self, noises: &Noises) -> impl Iterator<Item = f64> {
+    /// What a squared distance of 1 costs in either message.
+    fn unit_costs(noises: &Noises) -> (f64, f64) {
         let of = |noise: &Option<IntegerNoise>| noise.map_or(0.0, |noise| noise.unit_cost());
-        let (theta, table) = (of(&noises.theta), of(&noises.table));
-        let both = self.theta.iter().zip(&self.table);
-        both.map(move |(own_theta, own_table)| own_theta * theta + own_table * table)
+        (of(&noises.theta), of(&noises.table))
+    }
+
+    /// What the dearest unit pays; not a number if what one pays is not.
+    fn dearest(&self, noises: &Noises) -> f64 {
+        let mut found = (0.0, 0);
+        kernel::largest_sum(&self.theta, &self.table, Self::unit_costs(noises), &mut found);
+        if found.1 == 0 { found.0 } else { f64::NAN }
     }
 
     /// What every unit pays.
     pub(super) fn by_unit(&self, noises: &Noises) -> Vec<f64> {
-        self.costs(noises).collect()
+        let (theta, table) = Self::unit_costs(noises);
+        let both = self.theta.iter().zip(&self.table);
+        both.map(|(own_theta, own_table)| own_theta * theta + own_table * table).collect()
     }
 
     /// Both messages' noise such that the joint cost of the dearest unit is at most `share`, and
@@ -176,11 +194,10 @@ impl Distances {
         records: usize,
     ) -> Result<(Noises, f64), PriceError> {
         let share = share * (1.0 - SAFETY);
-        let top = |squares: &[f64]| largest(squares.iter().copied()).sqrt();
         let scale =
             |largest: f64, part: f64| (largest > 0.0).then(|| largest / (share * part).sqrt());
-        let mut scales =
-            [scale(top(&self.theta), 1.0 - table_part), scale(top(&self.table), table_part)];
+        let [theta, table] = self.tops.map(f64::sqrt);
+        let mut scales = [scale(theta, 1.0 - table_part), scale(table, table_part)];
         let allowed = match scales {
             [Some(_), Some(_)] => share,
             [Some(_), None] => share * (1.0 - table_part),
@@ -202,7 +219,7 @@ impl Distances {
                 theta: realise(scales[0], units[0])?,
                 table: realise(scales[1], units[1])?,
             };
-            let cost = largest(self.costs(&noises));
+            let cost = self.dearest(&noises);
             if cost <= allowed && (turn > 1 || cost >= allowed * (1.0 - 1e-6)) {
                 // The scale's square and two products: a relative 2^-50.
                 return Ok((noises, cost * (1.0 + SAFETY / 2.0)));

@@ -239,20 +239,14 @@ impl Unreleased<Sums> {
 /// whatever the class: it enters as a factor, never as an address.
 fn add_tables(classes: usize, centred: &Centred, sums: &mut SummedSums, room: &mut Selection) {
     let Selection { own, weights, weighted, by_slot, integers, .. } = room;
-    let (columns, k) = (centred.columns, classes as f64);
+    let columns = centred.columns;
     for row in usize::from(classes == 2)..classes {
-        weights.clear();
-        weights.extend(own.iter().map(|&class| {
-            let known = f64::from(u8::from(usize::from(class) < classes));
-            let is = f64::from(u8::from(usize::from(class) == row));
-            k * is - known
-        }));
+        weights.resize(own.len(), 0.0);
+        kernel::centred_weights(own, classes as u16, row as u16, weights);
         weighted.resize(integers.scores.len(), 0.0);
         if columns == 2 {
-            let pairs = integers.scores.as_chunks::<2>().0.iter().zip(&*weights);
-            for (into, ([a, b], weight)) in weighted.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
-                *into = [a * weight, b * weight];
-            }
+            let (pairs, into) = (integers.scores.as_chunks().0, weighted.as_chunks_mut().0);
+            kernel::weigh_pairs(pairs, weights, into);
         } else {
             let rows = integers.scores.chunks_exact(columns).zip(&*weights);
             for (into, (row, weight)) in weighted.chunks_exact_mut(columns).zip(rows) {
@@ -295,7 +289,7 @@ fn add_thetas(
     let on_grid;
     let factors = if rounded && chunk.factors.len() > 1 {
         on_grid = integers.on_grid(chunk.factors);
-        &on_grid
+        &on_grid[..]
     } else {
         chunk.factors
     };

@@ -3,7 +3,7 @@
 //! A record's gradient is never written out: per layer it is an outer product of slopes and inputs,
 //! whose length is the product of their lengths, and a weight is a factor on the slopes.
 
-use steffle_model::model::{Classifier, Factor, Gradient, Pass, Point, head};
+use steffle_model::model::{Classifier, Factor, Gradient, Layers, Pass, Point, head};
 use steffle_model::record::{Records, Rows};
 
 /// Sums loss gradients, with room that is kept from batch to batch.
@@ -107,7 +107,7 @@ impl Chunk {
         head::losses(&self.pass.logits, &self.labels, model.logits())
     }
 
-    fn factors(&self, model: &dyn Classifier) -> Vec<Factor<'_>> {
+    fn factors(&self, model: &dyn Classifier) -> Layers<'_> {
         Factor::layers(model.blocks(), &self.slopes, &self.rows, &self.pass.hidden)
     }
 }

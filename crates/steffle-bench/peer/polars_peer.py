@@ -1,4 +1,4 @@
-"""A table read by polars: prints its CPU seconds."""
+"""A table read by polars: prints its CPU seconds and its seconds."""
 
 import sys
 import time
@@ -6,9 +6,9 @@ import time
 import polars
 
 path = sys.argv[1]
-start = time.process_time()
+start, begun = time.process_time(), time.perf_counter()
 if path.endswith(".csv"):
     table = polars.read_csv(path, null_values=["?", ""])
 else:
     table = polars.read_parquet(path)
-print(time.process_time() - start, table.height)
+print(time.process_time() - start, time.perf_counter() - begun, table.height)

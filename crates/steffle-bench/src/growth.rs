@@ -1,5 +1,7 @@
-//! How time and memory grow: records, silos, threads. Every point is a process of its own.
+//! How time and memory grow: records, silos, threads. Every point is a process of its own. Beside
+//! its time is that of reading the encoded rows once.
 
+use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::process::Command;
 
@@ -36,13 +38,15 @@ const ROUNDS: u32 = 20;
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     println!("synthetic rows in the schema of Adult, full batch, {ROUNDS} rounds, no noise");
     println!(
-        "{:>10} {:>6} {:>8} {:>9} {:>9} {:>16} {:>11} {:>11} {:>7}",
+        "{:>10} {:>6} {:>8} {:>9} {:>9} {:>16} {:>10} {:>7} {:>11} {:>11} {:>7}",
         "records",
         "silos",
         "threads",
         "wall s",
         "CPU s",
         "ns/record-round",
+        "stream ns",
+        "times",
         "encoded MB",
         "peak MB",
         "ratio"
@@ -81,6 +85,7 @@ pub(crate) fn run_point(point: &Point) -> Outcome {
         .collect::<Result<Vec<_>, _>>()?;
     // Rows, ids and labels at one division; ids and classes at the other.
     let per_attribute = size_of::<u64>() + size_of::<u16>();
+    let row_bytes: usize = parts.iter().map(|(own, _)| own.rows().bytes()).sum();
     let encoded: usize = parts.iter().map(|(own, _)| own.bytes() + own.len() * per_attribute).sum();
     let mut federation = federation(LAYOUT, parts, NoiseKind::Simulation)?;
     let settings = Settings {
@@ -94,14 +99,28 @@ pub(crate) fn run_point(point: &Point) -> Outcome {
     let start = vec![0.0; LAYOUT.weights()];
     train(&plan, OBJECTIVE, &mut federation, start.into(), |_| ControlFlow::Continue(()))?;
     let (wall, cpu) = (clock.wall(), clock.cpu());
-    let each = wall * 1e9 / (records as f64 * f64::from(ROUNDS));
+    let each = cpu * 1e9 / (records as f64 * f64::from(ROUNDS));
     let megabytes = |bytes: f64| bytes / 1e6;
     let encoded = megabytes(encoded as f64);
     let peak = peak_memory().map_or(f64::NAN, |bytes| megabytes(bytes as f64));
+    let stream = stream(row_bytes) * 1e9 / records as f64;
     println!(
-        "{records:>10} {silos:>6} {threads:>8} {wall:>9.3} {cpu:>9.3} {each:>16.1} {encoded:>11.1} \
-         {peak:>11.1} {:>7.2}",
+        "{records:>10} {silos:>6} {threads:>8} {wall:>9.3} {cpu:>9.3} {each:>16.1} {stream:>10.2} \
+         {:>7.1} {encoded:>11.1} {peak:>11.1} {:>7.2}",
+        each / stream,
         peak / encoded
     );
     Ok(())
+}
+
+/// CPU seconds that it takes to read so many bytes once and do nothing else, best of seven: no pass
+/// over rows of that size can be faster. Bytes that fit into a cache are read from there.
+fn stream(bytes: usize) -> f64 {
+    let words: Vec<u64> = (0..bytes as u64 / 8).collect();
+    let once = || {
+        let clock = Clock::start();
+        black_box(words.iter().fold(0, |all: u64, word| all ^ word));
+        clock.cpu()
+    };
+    (0..7).map(|_| once()).fold(f64::INFINITY, f64::min)
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p steffle-bench -- speed --python python3
 //! cargo run --release -p steffle-bench -- growth
+//! cargo run --release -p steffle-bench -- exact
 //! cargo run --release -p steffle-bench -- cost
 //! cargo run --release -p steffle-bench -- generated
 //! cargo run --release -p steffle-bench -- factor --python python3
@@ -15,6 +16,7 @@
 
 mod clock;
 mod cost;
+mod exact;
 mod factor;
 mod generated;
 mod growth;
@@ -47,6 +49,8 @@ enum Task {
     Speed(speed::Arguments),
     /// Time and peak memory as records, silos and threads grow, on synthetic rows.
     Growth(growth::Arguments),
+    /// CPU seconds of exact mode, beside mode `none` in the same run, on synthetic rows.
+    Exact(exact::Arguments),
     /// CPU seconds of the private methods on Adult, public fit included.
     Cost(cost::Arguments),
     /// CPU seconds of Cholesky factors, beside OpenBLAS in the same run.
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Speed(arguments) => speed::run(&arguments),
         Task::Growth(arguments) => growth::run(&arguments),
+        Task::Exact(arguments) => exact::run(&arguments),
         Task::Cost(arguments) => cost::run(&arguments),
         Task::Factor(arguments) => factor::run(&arguments),
         Task::Reading(arguments) => reading::run(&arguments),

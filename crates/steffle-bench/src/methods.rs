@@ -1,12 +1,13 @@
-//! Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
+//! Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult; beside
+//! another build of the program, where one is given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
-use crate::clock::peak_memory_of;
+use crate::clock::{children_seconds, peak_memory_of};
 
 /// Arguments of `methods`.
 #[derive(clap::Args)]
@@ -20,6 +21,24 @@ pub(crate) struct Arguments {
     /// Runs at a time.
     #[arg(long, default_value_t = 2)]
     threads: u32,
+    /// Another build of the program, which takes turns with the first.
+    #[arg(long)]
+    beside: Option<PathBuf>,
+    /// How many times each runs; the best counts.
+    #[arg(long, default_value_t = 1)]
+    repeat: u32,
+    /// Only methods of these names.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// What a sweep took.
+#[derive(Clone, Copy)]
+struct Took {
+    runs: usize,
+    wall: f64,
+    cpu: f64,
+    peak: u64,
 }
 
 /// Methods with the settings that they need.
@@ -57,33 +76,66 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let message = format!("{}: not there; run cargo build --release", program.display());
         return Err(message.into());
     }
-    println!("{:<44} {:>5} {:>8} {:>8} {:>8}", "method", "runs", "wall s", "runs/s", "peak MB");
-    for (method, settings) in METHODS {
-        let fair = !matches!(method, "fedavg" | "erm");
-        let directory = std::env::temp_dir().join(format!("steffle-bench-{}", std::process::id()));
-        let mut command = Command::new(&program);
-        command.args(["sweep", "--method", method]).args(settings);
-        if fair {
-            command.args(["--lambda", LAMBDAS]);
+    let others = if arguments.beside.is_some() { "  beside CPU s    ratio" } else { "" };
+    println!(
+        "{:<44} {:>5} {:>8} {:>8} {:>8} {:>8}{others}",
+        "method", "runs", "wall s", "runs/s", "CPU s", "peak MB"
+    );
+    let wanted =
+        |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|own| own == name);
+    for (method, settings) in METHODS.iter().filter(|(method, _)| wanted(method)) {
+        let (mut own, mut other): (Option<Took>, Option<Took>) = (None, None);
+        for _ in 0..arguments.repeat {
+            own = Some(sweep(&program, method, settings, arguments)?.best(own));
+            if let Some(beside) = &arguments.beside {
+                other = Some(sweep(beside, method, settings, arguments)?.best(other));
+            }
         }
-        command
-            .args(["--seeds", &arguments.seeds.to_string()])
-            .args(["--threads", &arguments.threads.to_string()])
-            .arg("--out")
-            .arg(&directory)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let begin = Instant::now();
-        let peak = watch(command.spawn()?, begin);
-        let wall = begin.elapsed().as_secs_f64();
-        let lines = std::fs::read_to_string(directory.join("results.jsonl"));
-        std::fs::remove_dir_all(&directory)?;
-        let runs = lines?.lines().count();
-        let name = [&["--method", method], settings].concat().join(" ");
-        let (peak, speed) = (peak? as f64 / 1e6, runs as f64 / wall);
-        println!("{name:<44} {runs:>5} {wall:>8.2} {speed:>8.1} {peak:>8.0}");
+        let Some(Took { runs, wall, cpu, peak }) = own else { continue };
+        let name = [&["--method", *method], *settings].concat().join(" ");
+        let (peak, speed) = (peak as f64 / 1e6, runs as f64 / wall);
+        print!("{name:<44} {runs:>5} {wall:>8.2} {speed:>8.1} {cpu:>8.2} {peak:>8.0}");
+        match other {
+            Some(other) => println!(" {:>13.2} {:>8.2}", other.cpu, other.cpu / cpu),
+            None => println!(),
+        }
     }
     Ok(())
+}
+
+impl Took {
+    /// The faster of two.
+    fn best(self, before: Option<Self>) -> Self {
+        before.filter(|before| before.cpu < self.cpu).unwrap_or(self)
+    }
+}
+
+/// A sweep of one method.
+fn sweep(
+    program: &Path,
+    method: &str,
+    settings: &[&str],
+    arguments: &Arguments,
+) -> Result<Took, Box<dyn std::error::Error>> {
+    let directory = std::env::temp_dir().join(format!("steffle-bench-{}", std::process::id()));
+    let mut command = Command::new(program);
+    command.args(["sweep", "--method", method]).args(settings);
+    if !matches!(method, "fedavg" | "erm") {
+        command.args(["--lambda", LAMBDAS]);
+    }
+    command
+        .args(["--seeds", &arguments.seeds.to_string()])
+        .args(["--threads", &arguments.threads.to_string()])
+        .arg("--out")
+        .arg(&directory)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let (begin, before) = (Instant::now(), children_seconds());
+    let peak = watch(command.spawn()?, begin);
+    let (wall, cpu) = (begin.elapsed().as_secs_f64(), children_seconds() - before);
+    let lines = std::fs::read_to_string(directory.join("results.jsonl"));
+    std::fs::remove_dir_all(&directory)?;
+    Ok(Took { runs: lines?.lines().count(), wall, cpu, peak: peak? })
 }
 
 /// Waits for a process and returns the most memory that it ever had, in bytes.

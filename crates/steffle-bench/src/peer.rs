@@ -1,18 +1,31 @@
-//! Programs of others that do the same work, in Python, one thread, in turns with ours.
+//! Programs of others that do the same work, in Python, in turns with ours.
 
 use std::path::Path;
 use std::process::Command;
 
-/// What a script of `peer/` says that it took: seconds, its first word.
+/// What a script of `peer/` says that it took on one thread: seconds, its first word.
 pub(crate) fn seconds(
     python: &Path,
     script: &str,
     arguments: &[&str],
 ) -> Result<f64, Box<dyn std::error::Error>> {
+    let [seconds] = numbers(python, script, arguments, 1)?;
+    Ok(seconds)
+}
+
+/// The first numbers that a script prints, on so many threads.
+pub(crate) fn numbers<const N: usize>(
+    python: &Path,
+    script: &str,
+    arguments: &[&str],
+    threads: usize,
+) -> Result<[f64; N], Box<dyn std::error::Error>> {
+    let threads = threads.to_string();
+    let limits = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"];
     let output = Command::new(python)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("peer").join(script))
         .args(arguments)
-        .envs(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"].map(|it| (it, "1")))
+        .envs(limits.map(|limit| (limit, &threads)))
         .output()
         .map_err(|error| format!("{} did not start: {error}", python.display()))?;
     if !output.status.success() {
@@ -24,6 +37,7 @@ pub(crate) fn seconds(
         .into());
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let seconds = text.split_whitespace().next().and_then(|word| word.parse().ok());
-    seconds.ok_or_else(|| format!("{script} printed {text:?}").into())
+    let numbers: Vec<f64> =
+        text.split_whitespace().map_while(|word| word.parse().ok()).take(N).collect();
+    numbers.try_into().map_err(|_| format!("{script} printed {text:?}").into())
 }

@@ -1,4 +1,4 @@
-//! Reading a table from CSV and from Parquet against polars, interleaved, best of N, one thread.
+//! Reading a table from CSV and from Parquet against polars, interleaved, best of N, equal threads.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ pub(crate) struct Arguments {
     /// How many times each side runs; the best of each counts.
     #[arg(long, default_value_t = 3)]
     repeat: u32,
+    /// Threads of each side.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
     /// Run our side only, for a profiler.
     #[arg(long)]
     alone: bool,
@@ -27,11 +30,21 @@ pub(crate) struct Arguments {
 
 /// Writes both files, reads them in turns, and prints a line each.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    rayon::ThreadPoolBuilder::new().num_threads(arguments.threads).build_global()?;
     let directory = std::env::temp_dir().join(format!("steffle-reading-{}", std::process::id()));
     std::fs::create_dir(&directory)?;
-    println!("{} rows, 15 columns, one thread, best of {}", arguments.rows, arguments.repeat);
-    println!("{:>8} {:>16} {:>16} {:>8}", "file", "steffle CPU s", "polars CPU s", "ratio");
+    let Arguments { rows, repeat, threads, .. } = arguments;
+    println!("{rows} rows, 15 columns, {threads} thread(s), best of {repeat}");
+    println!(
+        "{:>8} {:>14} {:>13} {:>6} {:>15} {:>14} {:>6}",
+        "file",
+        "steffle CPU s",
+        "polars CPU s",
+        "ratio",
+        "steffle wall s",
+        "polars wall s",
+        "ratio"
+    );
     let outcome = ["csv", "parquet"].iter().try_for_each(|kind| {
         let path = directory.join(format!("adult.{kind}"));
         written(&path, arguments.rows)?;
@@ -42,17 +55,26 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn line(kind: &str, path: &Path, arguments: &Arguments) -> Outcome {
-    let (mut own, mut peer) = (f64::INFINITY, f64::INFINITY);
+    let (mut own, mut peer) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
+    let best = |all: &mut [f64; 2], now: [f64; 2]| {
+        all.iter_mut().zip(now).for_each(|(best, now)| *best = best.min(now));
+    };
     for _ in 0..arguments.repeat {
         let clock = Clock::start();
         black_box(read(path, &Columns::All { text: Vec::new() })?);
-        own = own.min(clock.cpu());
+        best(&mut own, [clock.cpu(), clock.wall()]);
         if !arguments.alone {
-            let file = path.display().to_string();
-            peer = peer.min(peer::seconds(&arguments.python, "polars_peer.py", &[&file])?);
+            let (file, threads) = (path.display().to_string(), arguments.threads);
+            let took = peer::numbers(&arguments.python, "polars_peer.py", &[&file], threads)?;
+            best(&mut peer, took);
         }
     }
-    println!("{kind:>8} {own:>16.2} {peer:>16.2} {:>8.2}", own / peer);
+    let [[cpu, wall], [peer_cpu, peer_wall]] = [own, peer];
+    println!(
+        "{kind:>8} {cpu:>14.2} {peer_cpu:>13.2} {:>6.2} {wall:>15.2} {peer_wall:>14.2} {:>6.2}",
+        cpu / peer_cpu,
+        wall / peer_wall
+    );
     Ok(())
 }
 

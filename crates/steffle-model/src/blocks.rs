@@ -19,33 +19,36 @@ pub trait Merge: Send {
     fn merge(&mut self, other: &Self);
 }
 
-/// Runs `work` on every chunk of `which` and adds the sums up in order. Beside a chunk, `work` gets
-/// the positions that come after it, at last `upcoming`, to fetch them early.
+/// Runs `work` on every chunk of `which` and adds the sums up in order. `work` gets a chunk, where
+/// in `which` it begins, and the positions that come after it, at last `upcoming`, to fetch them
+/// early; and room to work in, which one task after the other uses, so that it stays in the cache.
 ///
 /// A batch of one block runs on the calling thread, in `first`, without touching the pool.
-pub fn sweep<S: Merge>(
-    which: &[u32],
-    upcoming: &[u32],
+pub fn sweep<S: Merge, R>(
+    (which, upcoming): (&[u32], &[u32]),
     mut first: S,
     empty: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, &[u32], &[u32]) + Sync,
+    first_room: &mut R,
+    room: impl Fn() -> R + Sync + Send,
+    work: impl Fn(&mut S, &mut R, usize, &[u32], &[u32]) + Sync,
 ) -> S {
-    let block = |sums: &mut S, block: &[u32]| {
+    let block = |sums: &mut S, room: &mut R, start: usize| {
+        let block = &which[start..which.len().min(start + BLOCK)];
         let later = block.chunks(Pass::CHUNK).skip(1).chain([upcoming]);
-        let chunks = block.chunks(Pass::CHUNK).zip(later);
-        chunks.for_each(|(chunk, later)| work(sums, chunk, later));
+        let chunks = block.chunks(Pass::CHUNK).zip(later).zip((start..).step_by(Pass::CHUNK));
+        chunks.for_each(|((chunk, later), at)| work(sums, room, at, chunk, later));
     };
     if which.len() <= BLOCK {
-        block(&mut first, which);
+        block(&mut first, first_room, 0);
         return first;
     }
-    for wave in which.chunks(BLOCK * WAVE) {
-        let blocks: Vec<&[u32]> = wave.chunks(BLOCK).collect();
-        let parts: Vec<S> = blocks
-            .into_par_iter()
-            .map(|part| {
+    let starts: Vec<usize> = (0..which.len()).step_by(BLOCK).collect();
+    for wave in starts.chunks(WAVE) {
+        let parts: Vec<S> = wave
+            .par_iter()
+            .map_init(&room, |room, &start| {
                 let mut sums = empty();
-                block(&mut sums, part);
+                block(&mut sums, room, start);
                 sums
             })
             .collect();

@@ -3,7 +3,7 @@
 //! Model outputs and the factors of their Jacobian, by record id: for a linear model that is the
 //! feature row, so whoever receives a handover learns `x`.
 
-use steffle_model::model::{Block, Factor, Inputs};
+use steffle_model::model::{Block, Factor, Inputs, Layers};
 use steffle_model::record::{Layout, Rows};
 use steffle_model::scores::{Candidates, NO_CELL, Who};
 
@@ -93,7 +93,7 @@ impl Handover {
     }
 
     /// The factors, for [`Handover::candidates`].
-    pub fn factors(&self) -> Vec<Factor<'_>> {
+    pub fn factors(&self) -> Layers<'_> {
         Factor::layers(&self.blocks, &self.slopes, &self.rows, &self.hidden)
     }
 

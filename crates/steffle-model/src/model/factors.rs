@@ -26,6 +26,26 @@ pub struct Factor<'a> {
     pub inputs: Inputs<'a>,
 }
 
+/// The factors of a chunk, one per layer. One layer takes no memory of its own: there are such for
+/// every chunk of every round.
+pub enum Layers<'a> {
+    /// Of a linear model.
+    One([Factor<'a>; 1]),
+    /// Of a network.
+    Many(Vec<Factor<'a>>),
+}
+
+impl<'a> std::ops::Deref for Layers<'a> {
+    type Target = [Factor<'a>];
+
+    fn deref(&self) -> &[Factor<'a>] {
+        match self {
+            Self::One(one) => one,
+            Self::Many(many) => many,
+        }
+    }
+}
+
 impl<'a> Factor<'a> {
     /// The factors of a chunk, one per layer: the first layer reads `rows`, each other the hidden
     /// units before it.
@@ -34,15 +54,19 @@ impl<'a> Factor<'a> {
         slopes: &'a [Vec<f64>],
         rows: &'a Rows,
         hidden: &'a [Vec<f64>],
-    ) -> Vec<Self> {
+    ) -> Layers<'a> {
+        if let ([block], [slopes]) = (blocks, slopes) {
+            return Layers::One([Self { block: *block, slopes, inputs: Inputs::Rows(rows) }]);
+        }
         let inputs = |layer: usize| match layer {
             0 => Inputs::Rows(rows),
             _ => Inputs::Dense(&hidden[layer - 1]),
         };
         let layers = blocks.iter().zip(slopes).enumerate();
-        layers
+        let layers = layers
             .map(|(layer, (&block, slopes))| Self { block, slopes, inputs: inputs(layer) })
-            .collect()
+            .collect();
+        Layers::Many(layers)
     }
 
     /// `B_i c_i` of every record, where `c_i` is row `slots[i]` of `combinations`.
@@ -102,7 +126,7 @@ impl<'a> Factor<'a> {
 #[derive(Debug, Default)]
 pub struct Coefficients {
     layers: Vec<Vec<f64>>,
-    scratch: kernel::Pairs,
+    scratch: kernel::Beside,
 }
 
 impl Coefficients {
@@ -153,8 +177,7 @@ impl Coefficients {
             mine.resize(theirs.len(), 0.0);
             let width = (theirs.len() / weights.len().max(1)).max(1);
             if width == 1 && !adds {
-                let all = mine.iter_mut().zip(theirs).zip(weights);
-                all.for_each(|((mine, theirs), weight)| *mine = theirs * weight);
+                kernel::weigh(theirs, weights, mine);
                 continue;
             }
             let rows = mine.chunks_exact_mut(width).zip(theirs.chunks_exact(width)).zip(weights);
@@ -191,6 +214,19 @@ impl Coefficients {
 pub(crate) fn nearest(value: f64) -> f64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
     (value + SHIFT) - SHIFT
+}
+
+/// The rows that models of one output have in common, where visiting them once for all sums is worth
+/// the room it takes.
+fn shared_rows<'a>(all: [&[Factor<'a>]; 3]) -> Option<&'a Rows> {
+    let alone = |own: &[Factor<'a>]| match own {
+        [Factor { block: Block { outputs: 1, .. }, inputs: Inputs::Rows(rows), .. }] => Some(*rows),
+        _ => None,
+    };
+    let [first, second, third] = all.map(alone);
+    let rows = first.filter(|rows| rows.layout().padded() <= 2 * rows.len())?;
+    let same = |other: Option<&Rows>| other.is_some_and(|other| std::ptr::eq(other, rows));
+    (same(second) && same(third)).then_some(rows)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -233,7 +269,7 @@ impl Gradient {
     /// The same, but left to be added by whoever visits the rows next.
     #[inline]
     pub fn pend<'a>(&'a mut self, factors: &'a [Factor<'a>]) -> Pending<'a> {
-        Pending { into: self, factors }
+        Pending { into: self, factors, also: None }
     }
 
     /// Adds the pullbacks of a chunk.
@@ -248,19 +284,27 @@ impl Gradient {
         coefficients: &mut Coefficients,
         pending: Pending<'_>,
     ) {
-        let Pending { into, factors: others } = pending;
-        if let ([factor], [other], [layer]) = (factors, others, &coefficients.layers[..])
-            && let (Inputs::Rows(rows), Inputs::Rows(same)) = (factor.inputs, other.inputs)
-            && std::ptr::eq(rows, same)
-            && factor.block.outputs == 1
-            && rows.layout().padded() <= 2 * rows.len()
-        {
-            let first = (other.slopes, &mut into.sums[..]);
-            let second = (&layer[..], &mut self.sums[..]);
-            kernel::add_both(rows, first, second, &mut coefficients.scratch);
-        } else {
-            into.add_plain(others);
-            self.add(factors, coefficients);
+        let Pending { into, factors: others, also } = pending;
+        let beside = also.as_ref().map_or(others, |also| also.factors);
+        let (Some(rows), [other], [layer]) =
+            (shared_rows([factors, others, beside]), others, &coefficients.layers[..])
+        else {
+            Pending { into, factors: others, also }.add();
+            return self.add(factors, coefficients);
+        };
+        let first = (other.slopes, &mut into.sums[..]);
+        let second = (&layer[..], &mut self.sums[..]);
+        let room = &mut coefficients.scratch;
+        match also {
+            Some(Also { into, coefficients: others, .. }) if rows.layout().numeric <= 16 => {
+                into.spare.resize(into.sums.len(), 0.0);
+                let third = (&others.layers[0][..], &mut into.sums[..], &mut into.spare[..]);
+                kernel::add_three(rows, first, second, third, room);
+            }
+            also => {
+                kernel::add_both(rows, first, second, room);
+                also.into_iter().for_each(Also::add);
+            }
         }
     }
 
@@ -322,17 +366,44 @@ impl Gradient {
     }
 }
 
-/// A chunk's part of a sum, still to be added. Who holds it can have it added, beside a sum of
-/// their own over the same rows or alone; they can neither read nor change it.
+/// A chunk's part of one or two sums, still to be added. Who holds it can have it added, beside a
+/// sum of their own over the same rows or alone; they can neither read nor change it.
 #[must_use = "what is pending has to be added"]
 pub struct Pending<'a> {
     into: &'a mut Gradient,
     factors: &'a [Factor<'a>],
+    also: Option<Also<'a>>,
 }
 
-impl Pending<'_> {
+/// The second sum.
+struct Also<'a> {
+    into: &'a mut Gradient,
+    factors: &'a [Factor<'a>],
+    coefficients: &'a Coefficients,
+}
+
+impl Also<'_> {
+    fn add(self) {
+        self.into.add(self.factors, self.coefficients);
+    }
+}
+
+impl<'a> Pending<'a> {
+    /// The same, and beside it the pullbacks of `factors` with these coefficients.
+    #[inline]
+    pub fn and(
+        self,
+        into: &'a mut Gradient,
+        factors: &'a [Factor<'a>],
+        coefficients: &'a Coefficients,
+    ) -> Self {
+        Self { also: Some(Also { into, factors, coefficients }), ..self }
+    }
+
     /// Adds it alone.
     pub fn add(self) {
-        self.into.add_plain(self.factors);
+        let Self { into, factors, also } = self;
+        into.add_plain(factors);
+        also.into_iter().for_each(Also::add);
     }
 }

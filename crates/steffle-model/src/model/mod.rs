@@ -15,7 +15,7 @@ mod softmax;
 
 pub use adam::Adam;
 pub(crate) use factors::nearest;
-pub use factors::{Coefficients, Factor, Gradient, Inputs, Pending};
+pub use factors::{Coefficients, Factor, Gradient, Inputs, Layers, Pending};
 pub use kind::{MAX_LAYERS, MAX_WIDTH, ModelError, ModelKind};
 pub use logistic::Logistic;
 pub use mlp::Mlp;

@@ -1,8 +1,10 @@
 //! Encoded feature rows: a record costs what its non-zeros cost.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use crate::model::kernel::{as_numbers, fetch, gather};
+use crate::model::kernel::{as_numbers, fetch, gather, neighbours};
 
 /// Numbers of a row are rounded to multiples of this: 1/4096 of a standard deviation. Then a row
 /// times an integer coefficient is an integer number of grid steps, and sums of such products are
@@ -106,13 +108,16 @@ pub enum RowsError {
 ///
 /// A row is a run of words: its numbers, its codes, and `1 / |(x, 1)|`, which every round needs. A
 /// batch visits rows all over memory, so that what a row costs is the cache lines it lies in.
+///
+/// Words are shared until somebody writes, so that neighbours among them are rows, too, without a
+/// copy.
 #[derive(Debug, Clone)]
 pub struct Rows {
     layout: Layout,
     len: usize,
     /// Words from one row to the next.
     stride: usize,
-    words: Vec<u32>,
+    words: Arc<Vec<u32>>,
     /// Where in the words the first row starts.
     start: usize,
 }
@@ -184,10 +189,18 @@ impl Rows {
         if before == 0 {
             self.clear_for(len);
         }
+        let (start, stride) = (self.start, self.stride);
+        let words = self.words_mut();
         for row in 0..len {
             let numbers = &numeric[row * layout.numeric..][..layout.numeric];
-            self.push(numbers, &codes[row * layout.categorical..][..layout.categorical]);
+            let codes = &codes[row * layout.categorical..][..layout.categorical];
+            let inverse = (1.0 / layout.squared_norm(numbers, codes).sqrt()).to_bits();
+            words.extend(numbers.iter().map(|x| x.to_bits()));
+            words.extend_from_slice(codes);
+            words.extend([inverse as u32, (inverse >> 32) as u32]);
+            words.resize(start + (before + row + 1) * stride, 0);
         }
+        self.len += len;
         Ok(())
     }
 
@@ -197,45 +210,63 @@ impl Rows {
         // A row that nearly fills a power of two gets it, and then lies in as few lines as it can.
         let whole = words.next_power_of_two();
         let stride = if whole - words <= words / 8 { whole } else { words };
-        Self { layout, len: 0, stride, words: Vec::new(), start: 0 }
+        Self { layout, len: 0, stride, words: Arc::default(), start: 0 }
     }
 
     /// Forgets all rows and makes room for `rows` rows, the first at the start of a cache line:
     /// nothing but speed depends on that.
     fn clear_for(&mut self, rows: usize) {
         self.len = 0;
-        self.words.clear();
-        if self.words.capacity() < self.start + rows * self.stride {
-            self.words = Vec::with_capacity(LINE + rows * self.stride);
-            self.start = self.words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
+        // Words that others read, too, are left to them.
+        let own = Arc::get_mut(&mut self.words);
+        if let Some(words) = own.filter(|own| own.capacity() >= self.start + rows * self.stride) {
+            words.clear();
+            words.resize(self.start, 0);
+            return;
         }
-        self.words.resize(self.start, 0);
+        let mut words: Vec<u32> = Vec::with_capacity(LINE + rows * self.stride);
+        self.start = words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
+        words.resize(self.start, 0);
+        self.words = Arc::new(words);
     }
 
-    /// Appends a row that was checked.
-    fn push(&mut self, numeric: &[f32], codes: &[u32]) {
-        let inverse = (1.0 / self.layout.squared_norm(numeric, codes).sqrt()).to_bits();
-        self.words.extend(numeric.iter().map(|x| x.to_bits()));
-        self.words.extend_from_slice(codes);
-        self.words.extend([inverse as u32, (inverse >> 32) as u32]);
-        self.len += 1;
-        self.words.resize(self.start + self.len * self.stride, 0);
+    /// Its words alone, up to the last row, to be written to.
+    fn words_mut(&mut self) -> &mut Vec<u32> {
+        let end = self.start + self.len * self.stride;
+        let words = Arc::make_mut(&mut self.words);
+        words.truncate(end);
+        words
     }
 
-    /// Becomes a copy of the rows `which` of other rows with the same layout; panics where there
-    /// is no such row.
+    /// Becomes the rows `which` of other rows with the same layout; panics where there is no such
+    /// row.
     ///
     /// The hot loops read a chunk several times; gathered, it lies in the first-level cache in
-    /// the order in which it is read.
+    /// the order in which it is read. Neighbours lie so already and are not copied.
     pub fn gather(&mut self, from: &Self, which: &[u32]) {
         debug_assert_eq!(self.layout, from.layout);
+        if let Some(first) = neighbours(which) {
+            // As the slices of the copy below: panics where there is no such row.
+            let last = from.row(first + which.len() - 1);
+            debug_assert_eq!(last.len(), self.stride);
+            if !Arc::ptr_eq(&self.words, &from.words) {
+                self.words = from.words.clone();
+            }
+            (self.start, self.len) = (from.start + first * self.stride, which.len());
+            return;
+        }
+        let needed = which.len() * self.stride;
+        let start = self.start;
         // Words of more rows than these may stay: they are overwritten sooner or later.
-        if self.words.len() < self.start + which.len() * self.stride {
+        let ready = Arc::get_mut(&mut self.words).is_some_and(|own| own.len() >= start + needed);
+        if !ready {
             self.clear_for(which.len());
-            self.words.resize(self.start + which.len() * self.stride, 0);
         }
         self.len = which.len();
-        gather(self.stride, from.words(), which, &mut self.words[self.start..]);
+        let (stride, start) = (self.stride, self.start);
+        let words = Arc::make_mut(&mut self.words);
+        words.resize(words.len().max(start + needed), 0);
+        gather(stride, from.words(), which, &mut words[start..]);
     }
 
     /// Starts to bring rows into the cache that are wanted soon: no more than a hint.
@@ -246,8 +277,7 @@ impl Rows {
     /// Appends all rows of other rows with the same layout.
     pub fn append(&mut self, other: &Self) {
         debug_assert_eq!(self.layout, other.layout);
-        self.words.truncate(self.start + self.len * self.stride);
-        self.words.extend_from_slice(other.words());
+        self.words_mut().extend_from_slice(other.words());
         self.len += other.len;
     }
 

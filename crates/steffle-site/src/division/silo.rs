@@ -36,17 +36,13 @@ pub struct Silo {
     attributes: AttributesDivision,
     /// Room of the last round, to be used again.
     selection: Option<Box<Selection>>,
+    /// Room of the last price.
+    measured: Measured,
 }
 
-/// The private sums of a part of the batch, and room to select them in.
-struct Selected {
-    sums: Unreleased<Sums>,
-    selection: Box<Selection>,
-}
-
-impl MergeOther for Selected {
+impl MergeOther for Unreleased<Sums> {
     fn merge_other(&mut self, other: &Self) {
-        self.sums.merge(&other.sums);
+        self.merge(other);
     }
 }
 
@@ -55,7 +51,7 @@ impl Silo {
     pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
         let (ids, units) = (records.records().ids(), records.records().units());
         let attributes = AttributesDivision::beside(attributes, ids, units)?;
-        Ok(Self { records, attributes, selection: None })
+        Ok(Self { records, attributes, selection: None, measured: Measured::default() })
     }
 
     /// The records division.
@@ -131,18 +127,16 @@ impl Silo {
         let empty = || Unreleased::<Sums>::empty(reserved);
         let store = &*self.attributes.store();
         let room = self.selection.take().unwrap_or_default();
-        let (public, selected) = self.records.pass(
-            question,
-            round,
-            Selected { sums: empty(), selection: room },
-            || Selected { sums: empty(), selection: Box::default() },
-            |selected, candidates, pending| {
-                let Selected { sums, selection } = selected;
-                store.add(reserved, SumsChunk { candidates, pending, room: selection }, sums);
+        let (public, sums, room) = self.records.pass(
+            (question, round),
+            (empty(), empty),
+            (room, Box::default),
+            |sums, room, candidates, pending| {
+                store.add(reserved, SumsChunk { candidates, pending, room }, sums);
             },
         );
-        self.selection = Some(selected.selection);
-        (public, selected.sums)
+        self.selection = Some(room);
+        (public, sums)
     }
 
     /// What a reply costs: a pass over the batch where that depends on it. Reads no `s`.
@@ -159,11 +153,11 @@ impl Silo {
             .attributes
             .asked(question, &blocks, |centred| records.sizes(question, centred))
             .map_err(AttributesDivisionError::from)?;
-        let measured = if self.attributes.measures() {
-            self.records.measure(question, round, &asked)
+        if self.attributes.measures() {
+            self.records.measure(question, round, &asked, &mut self.measured);
         } else {
-            Measured::default()
-        };
+            self.measured = Measured::default();
+        }
         let charge = match question.batch {
             Batch::Block(of) => Charge::Block { of, at: Batch::block_of(of, round) as u32 },
             Batch::All | Batch::Mini(_) => Charge::All,
@@ -175,6 +169,6 @@ impl Silo {
             whitening: self.records.whitening().cloned(),
             request,
         };
-        Ok(self.attributes.price_positions(question, asked, measured, about)?)
+        Ok(self.attributes.price_positions(question, asked, &mut self.measured, about)?)
     }
 }

@@ -11,10 +11,36 @@ pub(crate) fn as_numbers(words: &[u32]) -> &[f32] {
 
 /// The values at positions, in their order; panics where there is no such value.
 pub fn pick<T: Copy>(values: &[T], which: &[u32], into: &mut Vec<T>) {
-    assert_below(which, values.len());
     into.clear();
+    if let Some(first) = neighbours(which) {
+        return into.extend_from_slice(&values[first..][..which.len()]);
+    }
+    assert_below(which, values.len());
     // SAFETY: no position is outside; this was checked just now.
     into.extend(which.iter().map(|&at| unsafe { *values.get_unchecked(at as usize) }));
+}
+
+/// The values at positions, in their order: where they lie, if that is one after the other, else
+/// picked into `room`.
+pub fn picked<'a, T: Copy>(values: &'a [T], which: &[u32], room: &'a mut Vec<T>) -> &'a [T] {
+    if let Some(first) = neighbours(which) {
+        &values[first..][..which.len()]
+    } else {
+        pick(values, which, room);
+        room
+    }
+}
+
+/// The first of positions that count on, one after the other; none of a single one.
+pub(crate) fn neighbours(which: &[u32]) -> Option<usize> {
+    let [first, .., last] = which else { return None };
+    if *last as usize != *first as usize + which.len() - 1 {
+        return None;
+    }
+    // Counted, several at a time; a search would stop early and look at each.
+    let others =
+        which.iter().zip(0_u32..).map(|(at, past)| u32::from(at.wrapping_sub(past) != *first));
+    (others.sum::<u32>() == 0).then_some(*first as usize)
 }
 
 vectorised! {
@@ -105,6 +131,81 @@ pub fn round_all(values: &mut [f64], scale: f64, most: f64) -> bool {
     let mut inside = 0;
     round_into(values, scale, most, &mut inside);
     inside == values.len() as u64
+}
+
+vectorised! {
+    /// As [`round_all`], from one place to another.
+    round_from(values: &[f64], scale: f64, most: f64, into: &mut [f64], inside: &mut u64) {
+        let mut count = 0;
+        for (value, into) in values.iter().zip(into) {
+            let exact = *value * scale;
+            count += u64::from(exact.abs() <= most);
+            *into = nearest(exact.max(-most).min(most));
+        }
+        *inside = count;
+    }
+}
+
+/// As [`round_all`], into `into`.
+#[inline]
+pub fn round_into_vec(values: &[f64], scale: f64, most: f64, into: &mut Vec<f64>) -> bool {
+    let mut inside = 0;
+    // The old contents are overwritten, so nothing is cleared.
+    into.resize(values.len(), 0.0);
+    round_from(values, scale, most, into, &mut inside);
+    inside == values.len() as u64
+}
+
+vectorised! {
+    /// For each record `k [class = row] - [class < k]`.
+    pub wide centred_weights(own: &[u16], classes: u16, row: u16, into: &mut [f64]) {
+        let k = f64::from(classes);
+        for (weight, &class) in into.iter_mut().zip(own) {
+            let known = f64::from(u8::from(class < classes));
+            *weight = k * f64::from(u8::from(class == row)) - known;
+        }
+    }
+}
+
+vectorised! {
+    /// Pairs, each times its weight.
+    pub wide weigh_pairs(pairs: &[[f64; 2]], weights: &[f64], into: &mut [[f64; 2]]) {
+        for (into, ([a, b], weight)) in into.iter_mut().zip(pairs.iter().zip(weights)) {
+            *into = [a * weight, b * weight];
+        }
+    }
+}
+
+vectorised! {
+    /// Numbers, each times its weight.
+    pub(crate) wide weigh(values: &[f64], weights: &[f64], into: &mut [f64]) {
+        for (into, (value, weight)) in into.iter_mut().zip(values.iter().zip(weights)) {
+            *into = value * weight;
+        }
+    }
+}
+
+vectorised! {
+    /// The largest of `a x + b y`, 0 at least, and how many of them are no number.
+    pub wide largest_sum(x: &[f64], y: &[f64], by: (f64, f64), found: &mut (f64, u64)) {
+        let (a, b) = by;
+        let (mut tops, mut wrong) = ([0.0; 8], [0_u64; 8]);
+        let (x_lanes, x_rest) = x.as_chunks::<8>();
+        let (y_lanes, y_rest) = y.as_chunks::<8>();
+        for (x, y) in x_lanes.iter().zip(y_lanes) {
+            for lane in 0..8 {
+                let sum = x[lane] * a + y[lane] * b;
+                tops[lane] = if sum > tops[lane] { sum } else { tops[lane] };
+                wrong[lane] += u64::from(sum.is_nan());
+            }
+        }
+        for (x, y) in x_rest.iter().zip(y_rest) {
+            let sum = x * a + y * b;
+            tops[0] = if sum > tops[0] { sum } else { tops[0] };
+            wrong[0] += u64::from(sum.is_nan());
+        }
+        *found = (tops.into_iter().fold(0.0, f64::max), wrong.iter().sum());
+    }
 }
 
 /// Panics unless every position is below `end`.

@@ -11,14 +11,18 @@
 // A function takes on the lanes of the one that it is compiled into, if it is.
 #![allow(clippy::inline_always)]
 
+mod beside;
 pub(crate) mod dense;
 mod lookup;
 mod single;
 pub(crate) mod vector;
 
-pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather};
-pub use lookup::{fill_slots, pick, round_all};
-pub(crate) use single::{Pairs, add_all, add_both, combine_clipped, dot_all};
+pub(crate) use beside::{Beside, add_both, add_three};
+pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather, neighbours, weigh};
+pub use lookup::{
+    centred_weights, fill_slots, largest_sum, pick, picked, round_all, round_into_vec, weigh_pairs,
+};
+pub(crate) use single::{add_all, combine_clipped, dot_all};
 pub use vector::sigmoid_in_place;
 
 use crate::record::Rows;
@@ -224,6 +228,48 @@ mod tests {
                 let woven: Vec<f64> = outer.iter().skip(output).step_by(2).copied().collect();
                 assert_eq!(alone[..7], woven[..7]);
             }
+        }
+    }
+
+    /// Sums beside each other, of every width: to the bit what each is alone, where that is claimed.
+    #[test]
+    fn sums_beside_each_other_are_sums_alone() {
+        for (numeric, count) in [(0, 9), (1, 10), (6, 31), (16, 8), (17, 9)] {
+            let layout = Layout { numeric, categorical: 2, features: numeric + 4 };
+            let values = (0..numeric * count).map(|i| (i % 13) as f32 * 0.37 - 2.0).collect();
+            let codes = (0..2 * count).map(|i| (numeric + (i * i) % 4) as u32).collect();
+            let rows = Rows::new(layout, count, values, codes).unwrap();
+            let own = |by: usize| (0..count).map(move |i| ((i * by) % 11) as f64 / 7.0 - 0.6);
+            let (a, b, c): (Vec<f64>, Vec<f64>, Vec<f64>) =
+                (own(3).collect(), own(5).collect(), own(7).collect());
+            let zero = || vec![0.0; layout.padded()];
+            // Twice, because the third sum goes on where it was.
+            let (mut alone, mut spare) = (zero(), zero());
+            (0..2).for_each(|_| add_all(&rows, &c, &mut alone, &mut spare));
+            let [mut two, mut other] = [zero(), zero()];
+            let mut room = Beside::default();
+            (0..2).for_each(|_| add_both(&rows, (&a, &mut two), (&b, &mut other), &mut room));
+            let slow = |coefficients: &[f64]| {
+                let mut sums = zero();
+                for (row, own) in coefficients.iter().enumerate() {
+                    add_outer(&rows, row, &[2.0 * own], &mut sums);
+                }
+                sums
+            };
+            let near = |sums: &[f64], by_hand: Vec<f64>| {
+                sums.iter().zip(by_hand).all(|(sum, own)| (sum - own).abs() < 1e-9)
+            };
+            assert!(near(&two, slow(&a)) && near(&other, slow(&b)), "{numeric}");
+            if numeric > 16 {
+                continue;
+            }
+            let [mut one, mut second, mut third, mut half] = [zero(), zero(), zero(), zero()];
+            for _ in 0..2 {
+                let third = (&c[..], &mut third[..], &mut half[..]);
+                add_three(&rows, (&a, &mut one), (&b, &mut second), third, &mut room);
+            }
+            assert_eq!((one, second), (two, other), "{numeric}");
+            assert_eq!((third, half), (alone, spare), "{numeric}");
         }
     }
 

@@ -58,50 +58,6 @@ vectorised! {
     }
 }
 
-/// The slots of two sums beside each other, so that one access serves both.
-pub(crate) type Pairs = Vec<[f64; 2]>;
-
-vectorised! {
-    /// [`add_all`] for two sums at once: each row is visited once, and each of its codes with it.
-    /// `scratch` is room to work in.
-    pub(crate) add_both(
-        rows: &Rows,
-        first: (&[f64], &mut [f64]),
-        second: (&[f64], &mut [f64]),
-        scratch: &mut Pairs
-    ) {
-        let layout = rows.layout();
-        let padded = layout.padded();
-        let (coefficients, into) = first;
-        let (others, other_into) = second;
-        scratch.clear();
-        scratch.resize(2 * padded, [0.0; 2]);
-        let (even, odd) = scratch.split_at_mut(padded);
-        // SAFETY: `rows` are checked rows, and both halves of the scratch have the length.
-        unsafe {
-            by_width!(
-                layout.numeric,
-                add_numeric_twice or add_numeric_twice_any,
-                (rows, coefficients, others, into, other_into)
-            );
-            by_width!(
-                layout.categorical,
-                add_codes_twice or add_codes_twice_any,
-                (rows, coefficients, others, even, odd)
-            );
-        }
-        let slots = layout.numeric..padded;
-        let sums = into[slots.clone()].iter_mut().zip(&mut other_into[slots.clone()]);
-        let halves = even[slots.clone()].iter().zip(&odd[slots]);
-        for ((into, other_into), (even, odd)) in sums.zip(halves) {
-            *into += even[0] + odd[0];
-            *other_into += even[1] + odd[1];
-        }
-        into[layout.features] += sum(coefficients);
-        other_into[layout.features] += sum(others);
-    }
-}
-
 vectorised! {
     /// For each row `v = a c + b d`, where `(a, b)` are its own slopes and `(c, d)` the pair of its
     /// slot, scaled back so that `|v (x, 1)|` is at most the limit beside the pairs; panics where
@@ -131,7 +87,10 @@ vectorised! {
 
 /// The same `N` words of every row, from word `offset` on.
 #[inline(always)]
-fn parts<const N: usize>(rows: &Rows, offset: usize) -> impl ExactSizeIterator<Item = &[u32; N]> {
+pub(super) fn parts<const N: usize>(
+    rows: &Rows,
+    offset: usize,
+) -> impl ExactSizeIterator<Item = &[u32; N]> {
     let (words, stride) = (rows.words(), rows.stride());
     assert!(offset + N <= stride && words.len() == rows.len() * stride);
     (0..rows.len()).map(move |row| {
@@ -147,12 +106,12 @@ fn parts<const N: usize>(rows: &Rows, offset: usize) -> impl ExactSizeIterator<I
 /// `code` is a code of checked [`Rows`] of some layout and `slots` has at least that layout's
 /// [`padded`](crate::record::Layout::padded) length: codes are then at most `features + 1`, one
 /// less than that. [`Rows::push_all`] refuses any other code and nothing else can make rows;
-/// [`dot_all`] and [`add_all`] check the length, [`add_both`] makes it. The check in every addition took 8 % of a training run.
+/// [`dot_all`] and [`add_all`] check the length, [`beside`](super::beside) makes it. The check in every addition took 8 % of a training run.
 ///
 /// [`Rows`]: crate::record::Rows
 /// [`Rows::push_all`]: crate::record::Rows::push_all
 #[inline(always)]
-unsafe fn slot(slots: &[f64], code: u32) -> &f64 {
+pub(super) unsafe fn slot(slots: &[f64], code: u32) -> &f64 {
     debug_assert!((code as usize) < slots.len());
     // SAFETY: the caller's promise.
     unsafe { slots.get_unchecked(code as usize) }
@@ -163,7 +122,7 @@ unsafe fn slot(slots: &[f64], code: u32) -> &f64 {
 /// # Safety
 /// As for [`slot`].
 #[inline(always)]
-unsafe fn slot_mut<T>(slots: &mut [T], code: u32) -> &mut T {
+pub(super) unsafe fn slot_mut<T>(slots: &mut [T], code: u32) -> &mut T {
     debug_assert!((code as usize) < slots.len());
     // SAFETY: the caller's promise.
     unsafe { slots.get_unchecked_mut(code as usize) }
@@ -232,7 +191,7 @@ unsafe fn dot_codes_any(_width: usize, rows: &Rows, weights: &[f64], scores: &mu
 
 /// The sum, in four chains that do not wait for each other.
 #[inline(always)]
-fn sum(values: &[f64]) -> f64 {
+pub(super) fn sum(values: &[f64]) -> f64 {
     let (fours, rest) = values.as_chunks::<4>();
     let mut chains = [0.0; 4];
     for four in fours {
@@ -304,98 +263,5 @@ unsafe fn add_codes_any(
 ) {
     for (row, coefficient) in coefficients.iter().enumerate() {
         rows.codes(row).iter().for_each(|&code| into[code as usize] += coefficient);
-    }
-}
-
-/// # Safety
-/// As for [`slot`], for all codes, in both slices of slots.
-#[inline(always)]
-unsafe fn add_codes_twice<const K: usize>(
-    rows: &Rows,
-    firsts: &[f64],
-    seconds: &[f64],
-    even: &mut [[f64; 2]],
-    odd: &mut [[f64; 2]],
-) {
-    let mut parts = parts::<K>(rows, rows.layout().numeric);
-    let add = |slot: &mut [f64; 2], first: f64, second: f64| {
-        slot[0] += first;
-        slot[1] += second;
-    };
-    let (pairs, last) = firsts.as_chunks::<2>();
-    let (second_pairs, second_last) = seconds.as_chunks::<2>();
-    for (first, second) in pairs.iter().zip(second_pairs) {
-        let (Some(one), Some(other)) = (parts.next(), parts.next()) else { return };
-        for column in 0..K {
-            // SAFETY: this function's own condition.
-            unsafe {
-                add(slot_mut(even, one[column]), first[0], second[0]);
-                add(slot_mut(odd, other[column]), first[1], second[1]);
-            }
-        }
-    }
-    for ((row, &first), &second) in parts.zip(last).zip(second_last) {
-        row.iter().for_each(|&code| add(&mut even[code as usize], first, second));
-    }
-}
-
-/// # Safety
-/// None needed; it stands in for [`add_codes_twice`].
-#[inline(always)]
-unsafe fn add_codes_twice_any(
-    _width: usize,
-    rows: &Rows,
-    firsts: &[f64],
-    seconds: &[f64],
-    even: &mut [[f64; 2]],
-    _odd: &mut [[f64; 2]],
-) {
-    for (row, (first, second)) in firsts.iter().zip(seconds).enumerate() {
-        for &code in rows.codes(row) {
-            even[code as usize][0] += first;
-            even[code as usize][1] += second;
-        }
-    }
-}
-
-/// # Safety
-/// None needed; called beside others that need some.
-#[inline(always)]
-unsafe fn add_numeric_twice<const N: usize>(
-    rows: &Rows,
-    firsts: &[f64],
-    seconds: &[f64],
-    into: &mut [f64],
-    other_into: &mut [f64],
-) {
-    let mut sums = [[0.0; N]; 2];
-    for ((&first, &second), row) in firsts.iter().zip(seconds).zip(parts::<N>(rows, 0)) {
-        let row = row.map(|word| f64::from(f32::from_bits(word)));
-        for column in 0..N {
-            sums[0][column] += first * row[column];
-        }
-        for column in 0..N {
-            sums[1][column] += second * row[column];
-        }
-    }
-    into.iter_mut().zip(sums[0]).for_each(|(into, sum)| *into += sum);
-    other_into.iter_mut().zip(sums[1]).for_each(|(into, sum)| *into += sum);
-}
-
-/// # Safety
-/// None needed; it stands in for [`add_numeric_twice`].
-#[inline(always)]
-unsafe fn add_numeric_twice_any(
-    width: usize,
-    rows: &Rows,
-    firsts: &[f64],
-    seconds: &[f64],
-    into: &mut [f64],
-    other_into: &mut [f64],
-) {
-    // SAFETY: none needed.
-    unsafe {
-        add_numeric_any(width, rows, firsts, into);
-        add_numeric_any(width, rows, seconds, other_into);
     }
 }

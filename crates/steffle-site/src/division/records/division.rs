@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use steffle_attributes::{Asked, Centred, Measured, PriceError, Sizes};
+use steffle_attributes::{Centred, PriceError, Sizes};
 use steffle_model::blocks::{Merge, sweep};
 use steffle_model::linear::{Whitening, WhiteningError};
 use steffle_model::model::{Classifier, Pending};
@@ -10,10 +10,11 @@ use steffle_model::record::Records;
 use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
 
 use super::fit::Fitting;
+use super::measure::Kept;
 use super::protection::Protection;
-use super::workspace::{Cells, PublicPart, PublicSumming, Workspace};
+use super::workspace::{Cells, Logits, PublicPart, PublicSumming, Workspace};
 use super::{Batches, Imputed};
-use crate::division::{Candidates, NO_CELL, Objective, Who};
+use crate::division::{Candidates, NO_CELL, Objective};
 
 /// Why a records division refuses.
 ///
@@ -65,8 +66,10 @@ pub struct RecordsDivision {
     pub(super) model: Arc<dyn Classifier>,
     /// The seed of the run and the number of the node.
     pub(super) seeds: (u64, u64),
-    batches: Batches,
-    protection: Protection,
+    pub(super) batches: Batches,
+    pub(super) protection: Protection,
+    /// What a pass for the price leaves to the pass for the sums.
+    pub(super) kept: Kept,
     /// What the rows weigh in sums of integers, once it was asked for.
     reach: OnceLock<Result<u64, PriceError>>,
     /// Room of the last pass, to be used again.
@@ -79,10 +82,9 @@ pub struct RecordsDivision {
 
 /// What a pass over a batch builds up: the public sums and whatever the receiver of the
 /// candidates keeps.
-pub(in crate::division) struct Summing<T> {
-    pub(in crate::division) public: PublicSumming,
-    pub(in crate::division) other: T,
-    workspace: Box<Workspace>,
+struct Summing<T> {
+    public: PublicSumming,
+    other: T,
 }
 
 impl<T: MergeOther> Merge for Summing<T> {
@@ -99,19 +101,6 @@ pub(in crate::division) trait MergeOther: Send {
 
 impl MergeOther for () {
     fn merge_other(&mut self, (): &Self) {}
-}
-
-/// What was measured of a part of the batch, and room for its lengths.
-#[derive(Default)]
-struct Measuring {
-    measured: Measured,
-    lengths: Vec<f64>,
-}
-
-impl MergeOther for Measuring {
-    fn merge_other(&mut self, other: &Self) {
-        self.measured.merge(&other.measured);
-    }
 }
 
 impl MergeOther for Handover {
@@ -138,7 +127,7 @@ impl RecordsDivision {
         let cells = Cells::new(records.labels().iter().enumerate().map(cell).collect());
         let batches = Batches::new(seed, node, records.clone());
         let (protection, imputed, fitting) = (Protection::default(), None, Fitting::default());
-        let (room, reach) = (None, OnceLock::new());
+        let (room, reach, kept) = (None, OnceLock::new(), Kept::default());
         Ok(Self {
             records,
             cells,
@@ -147,6 +136,7 @@ impl RecordsDivision {
             seeds: (seed, node),
             batches,
             protection,
+            kept,
             reach,
             room,
             imputed,
@@ -248,61 +238,6 @@ impl RecordsDivision {
         }
     }
 
-    /// Measures, for a division of attributes in this house, how far records of the round's batch
-    /// could move the private messages.
-    pub(in crate::division) fn measure(
-        &mut self,
-        question: &Question,
-        round: u32,
-        asked: &Asked,
-    ) -> Measured {
-        let records = self.batches.len_of(question.batch, round);
-        let lengths = self.protection.lengths();
-        // Without them whitened sums would be priced as if they were not.
-        let unknown = self.whitening().is_some() && lengths.len() != self.records.len();
-        let (_, mut measuring) = self.pass_over(
-            question,
-            round,
-            false,
-            Measuring { measured: Measured::with_room(records), lengths: Vec::new() },
-            Measuring::default,
-            |measuring, candidates, _| {
-                let Measuring { measured, lengths: own } = measuring;
-                own.clear();
-                if let (Who::Positions(which), false) = (candidates.who, lengths.is_empty()) {
-                    own.extend(which.iter().map(|&row| lengths[row as usize]));
-                }
-                let own = (!own.is_empty()).then_some(&own[..]);
-                asked.measure(measured, candidates, own);
-            },
-        );
-        if unknown {
-            measuring.measured.refuse();
-        }
-        measuring.measured
-    }
-
-    /// For models of several layers: fixes the round's row caps, by how far the candidates of each
-    /// record are apart.
-    pub(in crate::division) fn cap_round(
-        &mut self,
-        question: &Question,
-        round: u32,
-    ) -> Result<(), RecordsDivisionError> {
-        if !self.protection.by_round() || question.cells.is_empty() {
-            return Ok(());
-        }
-        self.protection.forget_round();
-        let classes = self.objective.classes();
-        let asked = Asked::on_lattice(question, self.model.blocks(), classes, |centred| {
-            self.sizes(question, centred)
-        })?;
-        let measured = self.measure(question, round, &asked);
-        let records = self.records.len();
-        self.protection.cap_round(&measured.positions, &measured.theta, records);
-        Ok(())
-    }
-
     /// Answers a question that involves no attributes: loss, gradient, public sums.
     pub fn answer(
         &mut self,
@@ -310,10 +245,10 @@ impl RecordsDivision {
         round: u32,
     ) -> Result<PublicSums, RecordsDivisionError> {
         self.check(question)?;
-        let add = |(): &mut (), _: &Candidates<'_>, pending: Option<Pending<'_>>| {
+        let add = |(): &mut (), (): &mut (), _: &Candidates<'_>, pending: Option<Pending<'_>>| {
             pending.into_iter().for_each(Pending::add);
         };
-        Ok(self.pass(question, round, (), || (), add).0)
+        Ok(self.pass((question, round), ((), || ()), ((), || ()), add).0)
     }
 
     /// Answers, and writes down the candidates for attributes divisions elsewhere.
@@ -326,65 +261,55 @@ impl RecordsDivision {
         self.cap_round(question, round)?;
         let empty = Handover::empty(self.model.blocks(), self.model.layout());
         let ids: Vec<u64> = self.records.ids().to_vec();
-        Ok(self.pass(
-            question,
-            round,
-            empty.clone(),
-            || empty.clone(),
-            |handover, candidates, pending| {
+        let (public, handover, ()) = self.pass(
+            (question, round),
+            (empty.clone(), || empty.clone()),
+            ((), || ()),
+            |handover, (), candidates, pending| {
                 pending.into_iter().for_each(Pending::add);
                 handover.push(candidates, &ids);
             },
-        ))
+        );
+        Ok((public, handover))
     }
 
     /// One pass over the round's batch for a question that was checked; every chunk's candidates go
-    /// to `receive`, and with them the pending gradient of its loss.
-    pub(in crate::division) fn pass<T: MergeOther>(
+    /// to `receive`, and with them the pending gradient of its loss. `room` is its own, made anew
+    /// by `more` where several tasks run.
+    pub(in crate::division) fn pass<T: MergeOther, R: Send>(
         &mut self,
-        question: &Question,
-        round: u32,
-        first: T,
-        empty: impl Fn() -> T + Sync,
-        receive: impl Fn(&mut T, &Candidates<'_>, Option<Pending<'_>>) + Sync,
-    ) -> (PublicSums, T) {
-        self.pass_over(question, round, true, first, empty, receive)
-    }
-
-    fn pass_over<T: MergeOther>(
-        &mut self,
-        question: &Question,
-        round: u32,
-        public: bool,
-        first: T,
-        empty: impl Fn() -> T + Sync,
-        receive: impl Fn(&mut T, &Candidates<'_>, Option<Pending<'_>>) + Sync,
-    ) -> (PublicSums, T) {
+        (question, round): (&Question, u32),
+        (first, empty): (T, impl Fn() -> T + Sync),
+        (room, more): (R, impl Fn() -> R + Sync + Send),
+        receive: impl Fn(&mut T, &mut R, &Candidates<'_>, Option<Pending<'_>>) + Sync,
+    ) -> (PublicSums, T, R) {
         let objective = self.objective.as_ref();
         let model = self.model.as_ref();
         let caps = self.protection.caps();
         let part = PublicPart::new(&self.records, &self.cells, objective, model, question, caps);
-        let fresh = |other, room: Option<(PublicSumming, Box<Workspace>)>| {
-            let (old, workspace) = room.unzip();
-            let workspace = workspace.unwrap_or_else(|| Box::new(Workspace::new(model.layout())));
-            Summing { public: part.empty_in(old), other, workspace }
-        };
-        let (which, upcoming) = self.batches.draw_ahead(question.batch, round);
+        let (old, workspace) = self.room.take().unzip();
+        let fresh = || Box::new(Workspace::new(model.layout()));
+        let mut rooms = (workspace.unwrap_or_else(fresh), room);
+        let batch = self.batches.draw_ahead(question.batch, round);
+        let (kept, width) = (self.kept.of(question, round), model.logits());
         let sums = sweep(
-            which,
-            upcoming,
-            fresh(first, self.room.take()),
-            || fresh(empty(), None),
-            |sums, chunk, later| {
-                let Summing { public: sums, other, workspace } = sums;
-                let sums = public.then_some(sums);
-                part.run(chunk, later, workspace, sums, |candidates, pending| {
-                    receive(other, candidates, pending);
+            batch,
+            Summing { public: part.empty_in(old), other: first },
+            || Summing { public: part.empty(), other: empty() },
+            &mut rooms,
+            || (fresh(), more()),
+            |sums, (workspace, room), at, chunk, later| {
+                let Summing { public: sums, other } = sums;
+                let known = kept.map_or(Logits::Fresh, |kept| {
+                    Logits::Known(&kept[at * width..][..chunk.len() * width])
+                });
+                part.run((chunk, later), known, workspace, Some(sums), |candidates, pending| {
+                    receive(other, room, candidates, pending);
                 });
             },
         );
         let public = sums.public.finish(self.records.len(), question);
-        self.room = Some((sums.public, sums.workspace));
-        (public, sums.other)
+        self.room = Some((sums.public, rooms.0));
+        (public, sums.other, rooms.1)
     }
 }

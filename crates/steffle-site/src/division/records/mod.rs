@@ -5,6 +5,7 @@ mod division;
 mod evaluate;
 mod fit;
 mod imputed;
+mod measure;
 mod memberships;
 mod protection;
 mod walk;

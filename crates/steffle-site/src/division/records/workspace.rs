@@ -40,6 +40,16 @@ impl Workspace {
     }
 }
 
+/// Where the logits of a chunk come from and go to.
+pub(in crate::division) enum Logits<'a> {
+    /// They are computed.
+    Fresh,
+    /// They are computed and kept.
+    Kept(&'a mut [f64]),
+    /// They were kept.
+    Known(&'a [f64]),
+}
+
 /// What a question asks of the records division, prepared once for all chunks.
 pub(in crate::division) struct PublicPart<'a> {
     pub(in crate::division) records: &'a Records,
@@ -74,10 +84,8 @@ impl Cells {
 
     fn pick(&self, which: &[u32], into: &mut Vec<u16>) {
         match self.same {
-            Some(cell) => {
-                into.clear();
-                into.resize(which.len(), cell);
-            }
+            // All that is there is this cell.
+            Some(cell) => into.resize(which.len(), cell),
             None => kernel::pick(&self.each, which, into),
         }
     }
@@ -174,12 +182,53 @@ impl<'a> PublicPart<'a> {
         }
     }
 
+    fn forward(&self, known: Logits<'_>, rows: &Rows, pass: &mut Pass) {
+        let model = self.point.model();
+        match known {
+            Logits::Fresh => model.forward(&self.point, rows, pass),
+            Logits::Kept(into) => {
+                model.forward(&self.point, rows, pass);
+                into.copy_from_slice(&pass.logits);
+            }
+            Logits::Known(logits) => {
+                pass.logits.clear();
+                pass.logits.extend_from_slice(logits);
+                head::probabilities(logits, model.logits(), &mut pass.probabilities);
+            }
+        }
+    }
+
+    /// Has the public theta terms added: one is left pending beside what is, several are added now.
+    fn pend<'s>(
+        &self,
+        pending: Pending<'s>,
+        thetas: &'s mut [Gradient],
+        slots: &[u32],
+        factors: &'s [Factor<'s>],
+        coefficients: &'s mut Coefficients,
+    ) -> Pending<'s> {
+        let columns = self.objective.columns();
+        match (&self.common[..], thetas) {
+            ([common], [theta]) => {
+                coefficients.fill(factors, slots, common, columns, None);
+                pending.and(theta, factors, coefficients)
+            }
+            (all, thetas) => {
+                for (common, theta) in all.iter().zip(thetas) {
+                    coefficients.fill(factors, slots, common, columns, None);
+                    theta.add(factors, coefficients);
+                }
+                pending
+            }
+        }
+    }
+
     /// Runs a chunk: adds its public sums, where there is somewhere to add them, then hands its
     /// candidates to `hand_over`, which is also to have the pending gradient of the loss added.
     pub(in crate::division) fn run(
         &self,
-        which: &[u32],
-        later: &[u32],
+        (which, later): (&[u32], &[u32]),
+        known: Logits<'_>,
         workspace: &mut Workspace,
         sums: Option<&mut PublicSumming>,
         hand_over: impl FnOnce(&Candidates<'_>, Option<Pending<'_>>),
@@ -202,9 +251,9 @@ impl<'a> PublicPart<'a> {
         let mut fetch = || parts.next().into_iter().for_each(|part| records.rows().fetch(part));
         rows.gather(records.rows(), which);
         fetch();
-        model.forward(&self.point, rows, pass);
+        self.forward(known, rows, pass);
         fetch();
-        kernel::pick(records.labels(), which, labels);
+        let labels = kernel::picked(records.labels(), which, labels);
 
         let last = model.blocks().len() - 1;
         let public = sums.map(|sums| {
@@ -231,21 +280,13 @@ impl<'a> PublicPart<'a> {
         model.backward(&self.point, pass, columns, slopes);
         let loss_factors = Factor::layers(model.blocks(), loss_slopes, rows, &pass.hidden);
         let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
-        let (pending, others) =
-            public.map(|(gradient, others)| (gradient.pend(&loss_factors), others)).unzip();
-        if let Some((counts, totals, thetas)) = others {
+        let pending = public.map(|(gradient, (counts, totals, thetas))| {
             count(slots, counts);
             add_by_slot(slots, &scores.values, columns, totals);
             fetch();
-            for (common, theta) in self.common.iter().zip(thetas) {
-                coefficients.fill(&factors, slots, common, columns, None);
-                theta.add(&factors, coefficients);
-            }
-        }
-        caps.clear();
-        if !self.caps.is_empty() {
-            caps.extend(which.iter().map(|&row| self.caps[row as usize]));
-        }
+            self.pend(gradient.pend(&loss_factors), thetas, slots, &factors, coefficients)
+        });
+        let caps = if self.caps.is_empty() { &[] } else { kernel::picked(self.caps, which, caps) };
         let candidates = Candidates {
             who: Who::Positions(which),
             cells,

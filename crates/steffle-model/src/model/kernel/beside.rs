@@ -1,0 +1,225 @@
+//! Sums of rows beside each other: each row is visited once for all of them, and each of its codes.
+
+use super::single::{parts, slot_mut, sum};
+use super::{by_width, vectorised};
+use crate::record::{Layout, Rows};
+
+/// Slots of two sums beside each other, so that one access serves both, and of up to four.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    pairs: Vec<[f64; 2]>,
+    quads: Vec<[f64; 4]>,
+}
+
+/// A coefficient per row, and the sum that it goes to.
+pub(crate) type Part<'a> = (&'a [f64], &'a mut [f64]);
+
+vectorised! {
+    /// [`add_all`](super::add_all) for two sums at once: each row is visited once, and each of its codes with it.
+    pub(crate) add_both(rows: &Rows, first: Part<'_>, second: Part<'_>, room: &mut Beside) {
+        let own = [first.0, second.0];
+        let (even, odd) = halves(&mut room.pairs, rows.layout().padded());
+        // SAFETY: `rows` are checked rows, and both halves have the length.
+        unsafe {
+            by_width!(rows.layout().numeric, two_numeric or numeric_any, (rows, own, even));
+            by_width!(rows.layout().categorical, two_codes or codes_any, (rows, own, even, odd));
+        }
+        let [one, two] = [first.1, second.1];
+        for ((into, other), (even, odd)) in one.iter_mut().zip(&mut *two).zip(even.iter().zip(odd)) {
+            *into += even[0] + odd[0];
+            *other += even[1] + odd[1];
+        }
+        let bias = rows.layout().features;
+        one[bias] += sum(own[0]);
+        two[bias] += sum(own[1]);
+    }
+}
+
+vectorised! {
+    /// The same, and beside both [`add_all`](super::add_all) of a third sum, whose two halves are the last of its
+    /// arguments: to the bit what each would be alone. There are at most 16 numbers in a row.
+    pub(crate) add_three(
+        rows: &Rows,
+        first: Part<'_>,
+        second: Part<'_>,
+        third: (&[f64], &mut [f64], &mut [f64]),
+        room: &mut Beside
+    ) {
+        let Layout { numeric, categorical, features } = rows.layout();
+        let ((a, one), (b, two), (c, three, spare)) = (first, second, third);
+        let (even, odd) = halves(&mut room.quads, rows.layout().padded());
+        assert!(numeric <= 16);
+        let own = even[numeric..].iter_mut().zip(&mut odd[numeric..]);
+        for ((even, odd), (sum, spare)) in own.zip(three[numeric..].iter().zip(&spare[numeric..])) {
+            (even[2], odd[2]) = (*sum, *spare);
+        }
+        // SAFETY: `rows` are checked rows, and both halves have the length.
+        unsafe {
+            by_width!(numeric, three_numeric or numeric_any, (rows, [a, b, c], even));
+            by_width!(categorical, three_codes or codes_any, (rows, [a, b, c], even, odd));
+        }
+        for ((one, two), (even, odd)) in one.iter_mut().zip(&mut *two).zip(even.iter().zip(&*odd)) {
+            *one += even[0] + odd[0];
+            *two += even[1] + odd[1];
+        }
+        three.iter_mut().zip(&even[..numeric]).for_each(|(sum, even)| *sum += even[2]);
+        let halves = three[numeric..].iter_mut().zip(&mut spare[numeric..]);
+        for ((sum, spare), (even, odd)) in halves.zip(even[numeric..].iter().zip(&odd[numeric..])) {
+            (*sum, *spare) = (even[2], odd[2]);
+        }
+        one[features] += sum(a);
+        two[features] += sum(b);
+        three[features] += sum(c);
+    }
+}
+
+/// Two zero sums of so many slots. Rows alternate between them, as in [`add_all`](super::add_all).
+#[inline(always)]
+fn halves<const S: usize>(
+    room: &mut Vec<[f64; S]>,
+    slots: usize,
+) -> (&mut [[f64; S]], &mut [[f64; S]]) {
+    room.clear();
+    room.resize(2 * slots, [0.0; S]);
+    room.split_at_mut(slots)
+}
+
+/// The coefficients of row `row`, in a slot's lanes.
+///
+/// # Safety
+/// Every slice has an entry for the row.
+#[inline(always)]
+unsafe fn lanes<const C: usize, const S: usize>(own: [&[f64]; C], row: usize) -> [f64; S] {
+    // SAFETY: the caller's promise.
+    let entry = |lane: usize| unsafe { *own[lane].get_unchecked(row) };
+    std::array::from_fn(|lane| if lane < C { entry(lane) } else { 0.0 })
+}
+
+#[inline(always)]
+fn add_lanes<const S: usize>(slot: &mut [f64; S], own: &[f64; S]) {
+    slot.iter_mut().zip(own).for_each(|(slot, own)| *slot += own);
+}
+
+/// Adds C sums beside each other, in slots of S lanes.
+///
+/// # Safety
+/// As for [`slot`](super::single::slot), for all codes, in both slices of slots.
+#[inline(always)]
+unsafe fn codes_beside<const K: usize, const C: usize, const S: usize>(
+    rows: &Rows,
+    own: [&[f64]; C],
+    even: &mut [[f64; S]],
+    odd: &mut [[f64; S]],
+) {
+    let own = own.map(|own| &own[..rows.len()]);
+    let mut parts = parts::<K>(rows, rows.layout().numeric).enumerate();
+    while let Some((row, one)) = parts.next() {
+        // SAFETY: there are as many coefficients as rows; codes are this function's own condition.
+        unsafe {
+            let first: [f64; S] = lanes(own, row);
+            let Some((row, other)) = parts.next() else {
+                one.iter().for_each(|&code| add_lanes(slot_mut(even, code), &first));
+                return;
+            };
+            let second: [f64; S] = lanes(own, row);
+            for column in 0..K {
+                add_lanes(slot_mut(even, one[column]), &first);
+                add_lanes(slot_mut(odd, other[column]), &second);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// None needed; called beside others that need some.
+#[inline(always)]
+unsafe fn numeric_beside<const N: usize, const C: usize, const S: usize>(
+    rows: &Rows,
+    own: [&[f64]; C],
+    into: &mut [[f64; S]],
+) {
+    let own = own.map(|own| &own[..rows.len()]);
+    let mut sums = [[0.0; N]; C];
+    for (at, row) in parts::<N>(rows, 0).enumerate() {
+        let row = row.map(|word| f64::from(f32::from_bits(word)));
+        // SAFETY: there are as many coefficients as rows.
+        let own: [f64; C] = unsafe { lanes(own, at) };
+        for (sums, own) in sums.iter_mut().zip(own) {
+            for column in 0..N {
+                sums[column] += own * row[column];
+            }
+        }
+    }
+    for (column, slot) in into[..N].iter_mut().enumerate() {
+        slot.iter_mut().zip(&sums).for_each(|(slot, sums)| *slot = sums[column]);
+    }
+}
+
+/// # Safety
+/// None needed; it stands in for [`numeric_beside`].
+#[inline(always)]
+unsafe fn numeric_any<const C: usize, const S: usize>(
+    width: usize,
+    rows: &Rows,
+    own: [&[f64]; C],
+    into: &mut [[f64; S]],
+) {
+    let own = own.map(|own| &own[..rows.len()]);
+    for row in 0..rows.len() {
+        // SAFETY: there are as many coefficients as rows.
+        let own: [f64; S] = unsafe { lanes(own, row) };
+        for (slot, &value) in into[..width].iter_mut().zip(rows.numeric(row)) {
+            let value = f64::from(value);
+            slot.iter_mut().zip(own).for_each(|(sum, own)| *sum += own * value);
+        }
+    }
+}
+
+/// # Safety
+/// None needed; it stands in for [`codes_beside`].
+#[inline(always)]
+unsafe fn codes_any<const C: usize, const S: usize>(
+    _width: usize,
+    rows: &Rows,
+    own: [&[f64]; C],
+    even: &mut [[f64; S]],
+    _odd: &mut [[f64; S]],
+) {
+    let own = own.map(|own| &own[..rows.len()]);
+    for row in 0..rows.len() {
+        // SAFETY: there are as many coefficients as rows.
+        let own: [f64; S] = unsafe { lanes(own, row) };
+        rows.codes(row).iter().for_each(|&code| add_lanes(&mut even[code as usize], &own));
+    }
+}
+
+/// Names for [`by_width`], which gives one constant.
+macro_rules! beside {
+    ($($numeric:ident $codes:ident $count:literal in $lanes:literal;)*) => {$(
+        #[inline(always)]
+        unsafe fn $numeric<const N: usize>(
+            rows: &Rows,
+            own: [&[f64]; $count],
+            into: &mut [[f64; $lanes]],
+        ) {
+            // SAFETY: none needed.
+            unsafe { numeric_beside::<N, $count, $lanes>(rows, own, into) }
+        }
+
+        #[inline(always)]
+        unsafe fn $codes<const K: usize>(
+            rows: &Rows,
+            own: [&[f64]; $count],
+            even: &mut [[f64; $lanes]],
+            odd: &mut [[f64; $lanes]],
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { codes_beside::<K, $count, $lanes>(rows, own, even, odd) }
+        }
+    )*};
+}
+
+beside! {
+    two_numeric two_codes 2 in 2;
+    three_numeric three_codes 3 in 4;
+}
