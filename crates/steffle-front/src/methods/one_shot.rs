@@ -275,6 +275,11 @@ impl Method for Run {
     fn train(&self, mut run: Training<'_>) -> Result<Vec<Result<Trained, Error>>, Error> {
         let clock = Clock::start();
         let told = release(&mut run.ground, &self.terms()?, run.public)?;
+        if !told.tells() {
+            // A search for lambda has found none; else it is the one that was asked for.
+            let lambda = (!self.shares_release()).then_some(0.0);
+            return Ok(unchanged(run, &told, lambda, &clock));
+        }
         if self.target_gap.is_some() {
             return Ok(vec![self.target(run, &told, &clock)]);
         }
@@ -290,6 +295,24 @@ impl Method for Run {
             None => path(run, &clock, 0.0, after),
         })
     }
+}
+
+/// The unconstrained model for every lambda.
+fn unchanged(
+    run: Training<'_>,
+    told: &Told,
+    lambda: Option<f64>,
+    clock: &Clock,
+) -> Vec<Result<Trained, Error>> {
+    let Training { mut ground, public, lambdas } = run;
+    let (spent, statement) = ground.said();
+    let one = |_: &f64| {
+        let (trips, took) = (Some(ground.trips(public)), public.took.and(clock.stop()));
+        let mut trained = Trained { trips, statement, spent, lambda, took, ..public.trained() };
+        told.unchanged(&mut trained);
+        Ok(trained)
+    };
+    lambdas.iter().map(one).collect()
 }
 
 /// Has every attributes division release its sums.
