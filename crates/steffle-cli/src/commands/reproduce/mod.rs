@@ -179,7 +179,8 @@ fn title(command: &ReproduceCommand) -> String {
 fn command_line(command: &ReproduceCommand, seeds: &str) -> String {
     let quick = if command.quick { " --quick" } else { "" };
     let files = given_files(command);
-    let files: String = files.keys().map(|data| format!(" {} FILE", flag(data))).collect();
+    let files: Vec<String> = files.keys().map(|data| format!(" {} FILE", flag(data))).collect();
+    let files = files.concat();
     format!("steffle reproduce {}{quick} --seeds {seeds}{files}", word(command.what))
 }
 

@@ -91,7 +91,9 @@ pub(crate) fn submit(args: &SubmitArgs, output: Output) -> Result<(), Failure> {
     destination.write(&files)?;
     let seconds = begun.elapsed().as_secs_f64();
     let Run { name, sites, .. } = &run;
-    let warned: String = warnings.iter().map(|warning| format!("Warning: {warning}\n")).collect();
+    let warned: Vec<String> =
+        warnings.iter().map(|warning| format!("Warning: {warning}\n")).collect();
+    let warned = warned.concat();
     let text = format!(
         "{} sites, {} job(s), {seconds:.1} s; run {name}\n{warned}Run directory: {}\n",
         sites.len(),

@@ -60,8 +60,11 @@ fn sites_that_reply_out_of_shape_late_or_for_others_are_named() {
     assert_eq!((status, model(&place, "run")), (0, wanted), "{stderr}");
 }
 
+/// What is done to the bytes of a request.
+type Damage = fn(&mut Vec<u8>);
+
 /// What a hostile server makes of the arrays in its requests.
-const DAMAGES: [(&str, fn(&mut Vec<u8>)); 4] = [
+const DAMAGES: [(&str, Damage); 4] = [
     ("numbers that are not finite", |request| {
         let end = request.len();
         request[end - 64..].fill(0xff);
