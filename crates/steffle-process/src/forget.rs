@@ -56,7 +56,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("steffle-forget-{}", std::process::id()));
         assert_eq!(forget(&folder, Duration::ZERO).unwrap(), Forgotten::default());
         fs::create_dir_all(&folder).unwrap();
-        let day = Duration::from_secs(24 * 60 * 60);
+        let day = Duration::from_hours(24);
         for (name, days) in
             [("old.record", 40), ("used.record", 40), ("new.record", 1), ("old.txt", 40)]
         {
