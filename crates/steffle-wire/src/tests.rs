@@ -129,6 +129,7 @@ fn means_of_all_silos_come_from_sums_that_add_up() {
         covariances: vec![covariance, -covariance, -covariance, covariance],
         numbers: Vec::new(),
         variances: vec![0.5; 2],
+        told: Told { signals: vec![rate; 4], variances: vec![0.25; 2] },
     };
     let part = |cell| {
         let energy = Some(steffle_model::decode::Energy { all: 3.0, noise: 1.0 });
@@ -147,6 +148,7 @@ fn means_of_all_silos_come_from_sums_that_add_up() {
     let total = &models[0][0];
     assert_eq!((total.records, total.rates[1], messages), (40.0, 12.5 / 40.0, 2.0));
     assert_eq!((&total.masses[..], total.variances[0]), (&[24.0, 16.0][..], 1.0));
+    assert_eq!(total.told, Told { signals: vec![0.75; 4], variances: vec![0.5; 2] });
     // About the common rate, by hand: -1 + 4 (.5 - .3125) + 2 + 20 (.25 - .3125) of class 0.
     assert!((total.covariances[1] - 0.5).abs() < 1e-12, "{:?}", total.covariances);
     assert_eq!(energy.map(|energy| (energy.all, energy.noise)), Some((6.0, 2.0)));
