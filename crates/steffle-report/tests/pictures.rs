@@ -89,6 +89,6 @@ fn what_is_written_cannot_become_markup() {
     let page = html(&comparison).unwrap();
     assert!(!page.contains("<script>alert") && !page.contains("<!--") && !page.contains("<b>"));
     assert_eq!(page.matches("</script>").count(), 2, "only the two of the page itself");
-    let json = page.split("id=\"comparison\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let json = page.split("id=\"study\">").nth(1).unwrap().split("</script>").next().unwrap();
     assert_eq!(serde_json::from_str::<Comparison>(json).unwrap(), comparison);
 }

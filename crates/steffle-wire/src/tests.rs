@@ -66,7 +66,7 @@ fn feature_rows() -> FeatureRows {
         rows: Rows::new(layout, 2, vec![0.5, -0.5], vec![1, 2]).unwrap(),
         cells: 1,
         cell_of: vec![0, steffle_model::scores::NO_CELL],
-        agreed: Some(Agreed { gram: Symmetric::from_lower(4, |i, j| (i + j) as f64), cap: 1.5 }),
+        agreed: Some(Agreed { gram: Symmetric::from_lower(5, |i, j| (i + j) as f64), cap: 1.5 }),
     }
 }
 
