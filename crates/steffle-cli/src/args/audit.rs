@@ -34,7 +34,7 @@ pub(crate) enum AuditWhat {
     Transcript(TranscriptArgs),
 }
 
-/// Check what was recorded of a run (`train --transcript`) against its plan and its books
+/// Check what was recorded of a run (`train --journal`) against its plan and its books
 ///
 /// Every message is read again: do all belong to one run, is every request answered once, was every
 /// private reply paid for by one event and was everything that was paid for sent, do the costs stay

@@ -21,7 +21,7 @@ pub(super) fn transcript(args: &TranscriptArgs, output: Output) -> Result<(), Fa
     let frames = read(&bytes).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Failure::data("audit::transcript", message)
-            .help("a transcript is written by `steffle train --transcript FILE` and never changed")
+            .help("a journal is written by `steffle train --journal FILE` and never changed")
     })?;
     let books = args.ledger.as_deref().map(books).transpose()?;
     let kept: Option<Vec<Kept<'_>>> =

@@ -44,9 +44,6 @@ fn interval(spreads: &[Spread]) -> Interval {
 
 /// The largest gap for which one difference is not too small.
 fn upper(own: &Pair) -> f64 {
-    if own.error <= 0.0 {
-        return own.size;
-    }
     let x = own.size / own.error;
     own.error * falls(x + 8.0, |t| normal(x - t) - normal(-x - t) > below(t))
 }
@@ -69,14 +66,10 @@ struct Law {
 
 impl Law {
     fn new(spreads: &[Spread], gap: f64) -> Self {
-        let more = |a: Option<Pair>, b: Pair| match a {
-            Some(a) if a.excess(gap) >= b.excess(gap) => Some(a),
-            _ => Some(b),
-        };
-        let (excess, errors) = match spreads.iter().flat_map(Spread::pairs).fold(None, more) {
-            Some(pair) if pair.error > 0.0 => (pair.excess(gap), gap / pair.error),
-            _ => (f64::INFINITY, f64::INFINITY),
-        };
+        let more = |a: Pair, b: Pair| if b.excess(gap) > a.excess(gap) { b } else { a };
+        let leading = spreads.iter().flat_map(Spread::pairs).reduce(more);
+        let of = |pair: Pair| (pair.excess(gap), gap / pair.error);
+        let (excess, errors) = leading.map_or((0.0, 0.0), of);
         let together = |own: &Spread| own.together(gap);
         Self { gap, spreads: spreads.iter().map(together).collect(), excess, errors }
     }
@@ -139,6 +132,21 @@ mod tests {
         // Longer with larger differences, at both ends.
         let ends: Vec<Interval> = (0..400).map(|step| one(f64::from(step) / 50.0)).collect();
         assert!(ends.windows(2).all(|pair| pair[0][0] <= pair[1][0] && pair[0][1] <= pair[1][1]));
+    }
+
+    /// Groups about which hardly anything is known do not hide what is known about others.
+    #[test]
+    fn a_gap_between_large_groups_is_seen_beside_small_ones() {
+        let rates = [0.03, 0.26, 0.09, 0.18, 0.21];
+        let alone = Spread::of(&[0.09, 0.21], &[0.011, 0.004]);
+        let [low, high] = interval(&[Spread::of(&rates, &[0.065, 0.03, 0.011, 0.075, 0.004])]);
+        assert!(low > 0.08 && low < 0.12 && high > 0.3 && high < 0.45, "{low} {high}");
+        assert!((interval(&[alone])[0] - low).abs() < 0.02, "{low}");
+        // Known to the last digit, or not at all.
+        let [low, high] = interval(&[Spread::of(&[0.1, 0.4, 0.2], &[0.0; 3])]);
+        assert!((low - 0.3).abs() < 1e-6 && (high - 0.3).abs() < 1e-6, "{low} {high}");
+        let [low, high] = interval(&[Spread::of(&[0.1, 0.4, 0.2], &[9.0; 3])]);
+        assert_eq!([low, high], [0.0, 1.0]);
     }
 
     /// The sizes whose interval has a gap are 95 % of the sizes.

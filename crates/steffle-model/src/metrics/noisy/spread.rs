@@ -15,9 +15,9 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// By how many errors it is beyond a gap. One without an error says it without doubt.
+    /// By how many errors it is beyond a gap.
     pub(super) fn excess(&self, gap: f64) -> f64 {
-        (self.size - gap) / self.sum.max(TINY)
+        (self.size - gap) / self.sum
     }
 }
 
@@ -59,8 +59,8 @@ impl Spread {
         let all = (0..self.rates.len()).flat_map(|a| (0..a).map(move |b| (a, b)));
         all.map(|(a, b)| Pair {
             size: (self.rates[a] - self.rates[b]).abs(),
-            error: self.errors[a].hypot(self.errors[b]),
-            sum: self.errors[a] + self.errors[b],
+            error: self.own(a).hypot(self.own(b)),
+            sum: self.own(a) + self.own(b),
         })
     }
 
@@ -154,7 +154,9 @@ fn variance(tally: &Tally, rate: &Ratio, own: &Measured, other: &Measured) -> f6
 }
 
 /// Independent errors of every class whose squares sum to the variances of the pairs: exactly for two
-/// and three classes, by least squares for more. (Noise that all classes share cancels in a pair.)
+/// and three classes, by least squares for more (noise that all classes share cancels in a pair), and
+/// never less than what sampling alone gives a class: where another class is far noisier, least squares
+/// would take it from those that are known well.
 fn alone(told: &[Measured], pair: impl Fn(&Measured, &Measured) -> f64) -> Vec<f64> {
     let count = told.len();
     let of =
@@ -164,5 +166,9 @@ fn alone(told: &[Measured], pair: impl Fn(&Measured, &Measured) -> f64) -> Vec<f
         return vec![(sums[0] / 2.0).sqrt(); 2];
     }
     let all = sums.iter().sum::<f64>() / (2.0 * (count as f64 - 1.0));
-    sums.iter().map(|sum| ((sum - all) / (count as f64 - 2.0)).max(0.0).sqrt()).collect()
+    let own = |(sum, own): (&f64, &Measured)| {
+        let (p, n) = own.steady();
+        ((sum - all) / (count as f64 - 2.0)).max(p * (1.0 - p) / n).sqrt()
+    };
+    sums.iter().zip(told).map(own).collect()
 }
