@@ -23,7 +23,8 @@ TRIES, PAUSE = 3, 0.5
 
 
 class Child:
-    """A `steffle` process behind two pipes; one that has ended or is late is an `OSError`."""
+    """A `steffle` process behind two pipes; one that has ended or is late is an `OSError`. Frames
+    are long: what is written is not joined before, and what was read is cut without a copy."""
 
     def __init__(self, arguments, errors):
         command, pipe = [os.environ.get("STEFFLE", "steffle"), *arguments], subprocess.PIPE
@@ -32,11 +33,12 @@ class Child:
         self.into, self.out = self.process.stdin.fileno(), self.process.stdout.fileno()
         os.set_blocking(self.into, False)
 
-    def write(self, frame, until=None):
-        rest = memoryview(struct.pack("<Q", len(frame)) + frame)
-        while rest:
-            self._wait([], [self.into], until)
-            rest = rest[os.write(self.into, rest) :]
+    def write(self, *pieces, until=None):
+        for piece in (struct.pack("<Q", sum(map(len, pieces))), *pieces):
+            rest = memoryview(piece)
+            while rest:
+                self._wait([], [self.into], until)
+                rest = rest[os.write(self.into, rest) :]
 
     def read(self, until=None):
         return self._bytes(struct.unpack("<Q", self._bytes(8, until))[0], until)
@@ -46,14 +48,13 @@ class Child:
         self.process.wait()
 
     def _bytes(self, count, until):
-        found = bytearray()
-        while len(found) < count:
+        found = rest = memoryview(bytearray(count))
+        while rest:
             self._wait([self.out], [], until)
-            part = os.read(self.out, min(count - len(found), 1 << 20))
-            if not part:
+            if not (read := os.readv(self.out, [rest])):
                 raise BrokenPipeError
-            found += part
-        return bytes(found)
+            rest = rest[read:]
+        return found
 
     @staticmethod
     def _wait(readable, writable, until):
@@ -69,9 +70,8 @@ class Parts:
         self.body, self.at = body, 0
 
     def count(self, form):
-        (value,) = struct.unpack_from(form, self.body, self.at)
         self.at += struct.calcsize(form)
-        return value
+        return struct.unpack_from(form, self.body, self.at - struct.calcsize(form))[0]
 
     def blob(self):
         length = self.count("<Q")
@@ -118,7 +118,7 @@ class Site:
             while time.monotonic() < until:
                 try:
                     self.child = self.child or self._start()
-                    self.child.write(frame, until)
+                    self.child.write(frame, until=until)
                     return self.child.read(until)
                 except OSError:
                     self.close()
@@ -165,8 +165,8 @@ class Lead:
                 frame = Parts(child.read())
                 asked = [(frame.count("<I"), frame.blob()) for _ in range(frame.count("<I"))]
                 replies = threads.map(lambda one: self._ask(sites[one[0] - 1], one[1]), asked)
-                parts = [struct.pack("<BQ", lost, len(body)) + body for lost, body in replies]
-                child.write(struct.pack("<I", len(parts)) + b"".join(parts))
+                parts = [(struct.pack("<BQ", lost, len(body)), body) for lost, body in replies]
+                child.write(struct.pack("<I", len(parts)), *sum(parts, ()))
 
     @staticmethod
     def _ask(site, request):

@@ -31,8 +31,8 @@ class Paired:
         self.bare.append(self.began - began)
         return self.child.read()
 
-    def write(self, frame):
-        self.child.write(frame)
+    def write(self, *pieces):
+        self.child.write(*pieces)
         self.ours.append(time.monotonic() - self.began)
 
 

@@ -21,9 +21,11 @@ def write(body: bytes) -> None:
 
 
 if sys.argv[1] == "node":
-    while True:
-        (back,) = struct.unpack_from("<Q", read())
-        write(struct.pack("<Q", back) + bytes(back) + struct.pack("<I", 0))
+    (back,) = struct.unpack_from("<Q", read())
+    reply = struct.pack("<Q", back) + bytes(back) + struct.pack("<I", 0)
+    write(reply)
+    while read():
+        write(reply)
 with open(sys.argv[sys.argv.index("--data") + 1]) as job:
     sites, out, back, times = map(int, job.read().split())
 request = struct.pack("<Q", back) + bytes(out - 8)
