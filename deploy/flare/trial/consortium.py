@@ -96,18 +96,16 @@ class Consortium:
         kits = [self.kit(name) for name in ["server", *self.sites]]
         self.run([sys.executable, HERE / "admit.py", "--loopback", *kits])
         for kit in kits:
-            self.prepared(kit)
             if self.debug:
                 self._log_everything(kit / "local")
+            self.prepared(kit)
             self.start(kit.name)
         self.until(lambda: set(self.sites) <= self.present(), 300, "all sites are there")
 
     def __exit__(self, kind, error, trace):
         for name in ["server", *self.sites]:
             (self.kit(name) / "shutdown.fl").touch()
-        until = time.monotonic() + 60
-        while self.processes.all() and time.monotonic() < until:
-            time.sleep(0.5)
+        self.processes.wait_for_none()
         left = self.processes.end()
         if kind is None and left:
             raise SystemExit(f"left running: {left}")
@@ -138,20 +136,12 @@ class Consortium:
         command = [self.bin / "nvflare", "--format", "json", *words]
         command += ["--startup-kit", self.kit(LEAD)]
         try:
-            ran = subprocess.run(
-                [str(word) for word in command],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=self.environment,
-                cwd=self.place / "empty",
-                timeout=seconds,
-                check=False,
-            )
+            where = {"env": self.environment, "cwd": self.place / "empty"}
+            ran = environment.ask(command, subprocess.DEVNULL, seconds, **where)
         except subprocess.TimeoutExpired:
             # It hangs where the server is about to come up.
             return {}
-        lines = [line for line in ran.stdout.splitlines() if line.startswith(b"{")]
+        lines = [line for line in ran.stdout.splitlines() if line.startswith("{")]
         return json.loads(lines[-1]) if lines else {}
 
     def present(self, since: float = 0) -> set[str]:
@@ -168,6 +158,15 @@ class Consortium:
             if time.monotonic() > end:
                 raise SystemExit(f"not within {seconds} seconds: {what}")
             time.sleep(every)
+
+    def journal(self, run: str) -> Path | None:
+        """What the server keeps of a run, which has the name of the job's file."""
+        return next(self.kit("server").glob(f"steffle/{run}-*/journal"), None)
+
+    def transcript(self, run: str, *more) -> dict:
+        """Every request in the journal has one reply; with books, every private one is paid for."""
+        command = [self.steffle, "audit", "transcript", self.journal(run), *more, "--json"]
+        return json.loads(self.run(command))
 
     def submit(self, job: Path, out: Path, *more) -> subprocess.Popen:
         """`steffle submit`, in the background."""

@@ -36,32 +36,41 @@ def job(
     seconds: int,
     train: dict,
     absent: str = "stop",
+    **more,
 ) -> Path:
-    """A job for sites, with the settings of its training; where it names their own files, one that can
-    be trained on this machine."""
+    """A job for sites, with the settings of its training and `more` of its own; where it names their
+    own files, one that can be trained on this machine."""
     own = [f', silo = "{sites[site]}"' if isinstance(sites, dict) else "" for site in sites]
     members = ", ".join(f'{{name = "{site}"{more}}}' for site, more in zip(sites, own))
-    settings = "\n".join(f"{key} = {json.dumps(value)}" for key, value in train.items())
+    own_settings = {"version": 1, "test": "test.csv", "reply_seconds": seconds, "absent": absent}
     path = parts / f"{name}.toml"
     path.write_text(
-        f'version = 1\ntest = "test.csv"\nreply_seconds = {seconds}\nabsent = "{absent}"\nsites = [{members}]\n'
-        f"{recipe(parts)}\n[train]\n{settings}\n"
+        f"{lines({**own_settings, **more})}sites = [{members}]\n"
+        f"{recipe(parts)}\n[train]\n{lines(train)}"
     )
     return path
 
 
-def silo(kit: Path, parts: Path, role: str, number: int, ledger: Path | None = None) -> None:
-    """The site's own file."""
-    lines = ["version = 1", f'name = "{kit.name}"', f'role = "{role}"']
+def silo(
+    kit: Path, parts: Path, role: str, number: int, ledger: Path | None = None, **more
+) -> None:
+    """The site's own file, with `more` settings of its own."""
+    settings = {"version": 1, "name": kit.name, "role": role, **more}
     if role != "attributes":
-        lines.append(f'data = "{parts}/records-{number}.csv"')
+        settings["data"] = f"{parts}/records-{number}.csv"
     if role != "records":
-        lines.append(f'attributes = "{parts}/attributes-{number}.csv"')
+        settings["attributes"] = f"{parts}/attributes-{number}.csv"
     if ledger and role != "records":
-        lines.append(f'ledger = "{ledger}"')
-    simulations = "false" if ledger else "true"
-    lines += [recipe(parts), "[policy]", f"simulations = {simulations}"]
-    (kit / "local" / "silo.toml").write_text("\n".join(lines) + "\n")
+        settings["ledger"] = str(ledger)
+    policy = {"simulations": not ledger}
+    (kit / "local" / "silo.toml").write_text(
+        f"{lines(settings)}{recipe(parts)}\n[policy]\n{lines(policy)}"
+    )
+
+
+def lines(settings: dict) -> str:
+    """As TOML has them, which writes words, numbers and lists of these as JSON does."""
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
 
 
 def theta(run: Path) -> bytes:

@@ -10,18 +10,23 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 FLARE = "nvflare==2.9.0"
 
 
-def run(command, **options):
-    """A command that must succeed; what it says is shown when it does not."""
-    ran = subprocess.run(
+def ask(command, errors: int, seconds: float, **options) -> subprocess.CompletedProcess:
+    """A command, however it ends."""
+    return subprocess.run(
         [str(word) for word in command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=errors,
         text=True,
-        timeout=900,
+        timeout=seconds,
         check=False,
         **options,
     )
+
+
+def run(command, seconds: float = 900, **options) -> str:
+    """A command that must succeed; what it says is shown when it does not."""
+    ran = ask(command, subprocess.STDOUT, seconds, **options)
     if ran.returncode:
         raise SystemExit(
             f"{' '.join(map(str, command))}\nended with {ran.returncode}:\n{ran.stdout}"

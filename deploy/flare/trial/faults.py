@@ -26,9 +26,7 @@ def parent(scene: Scene) -> None:
 
 def site(scene: Scene) -> None:
     """All of a site, and it comes back."""
-    scene.kill_all_of("north")
-    time.sleep(3)
-    scene.here.start("north")
+    scene.restart("north")
 
 
 def runner(scene: Scene) -> None:
@@ -48,9 +46,7 @@ def server(scene: Scene) -> None:
 
 def host(scene: Scene) -> None:
     """Everything at the server, and it comes back."""
-    scene.kill_all_of("server")
-    time.sleep(3)
-    scene.here.start("server")
+    scene.restart("server")
 
 
 def stopped(scene: Scene) -> None:

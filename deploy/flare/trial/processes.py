@@ -42,6 +42,11 @@ class Processes:
             time.sleep(0.05)
         return found
 
+    def wait_for_none(self, seconds: float = 60) -> None:
+        until = time.monotonic() + seconds
+        while self.all() and time.monotonic() < until:
+            time.sleep(0.5)
+
     def end(self) -> list[str]:
         """Ends all that are left, by their ids; returns what they were."""
         left = self.all()

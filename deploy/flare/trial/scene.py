@@ -89,6 +89,12 @@ class Scene:
         for pid in self.here.processes.of(f"/{name}/") + self.here.processes.of(f"/{name} "):
             send(pid, signal.SIGKILL)
 
+    def restart(self, name: str) -> None:
+        """Everything of a site, or of the server, is killed, and comes back a little later."""
+        self.kill_all_of(name)
+        time.sleep(3)
+        self.here.start(name)
+
     def back(self, name: str) -> None:
         """Starts a site that was killed, and waits for it."""
         since = time.time()
@@ -104,8 +110,7 @@ class Run:
         self.out, self.seen = scene.here.place / name, 0
 
     def journal(self) -> Path | None:
-        folders = self.scene.here.kit("server").glob(f"steffle/{self.name}-*/journal")
-        return next(folders, None)
+        return self.scene.here.journal(self.name)
 
     def written(self) -> int:
         journal = self.journal()
@@ -150,7 +155,4 @@ class Run:
             raise SystemExit(f"{self.name}: another model than that of the undisturbed run")
 
     def transcript(self, *more) -> dict:
-        """Every request in the journal has one reply; with books, every private one is paid for."""
-        here = self.scene.here
-        command = [here.steffle, "audit", "transcript", self.journal(), *more, "--json"]
-        return json.loads(here.run(command))
+        return self.scene.here.transcript(self.name, *more)
