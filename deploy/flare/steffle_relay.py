@@ -143,7 +143,7 @@ class Lead:
         run = Path(collab.get_app_prop("run")).name
         place = Path(collab.workspace.get_root_dir(), "steffle", run)
         place.mkdir(parents=True, exist_ok=True)
-        job, journal, out = place / "job.toml", place / "journal", place / "out"
+        job, journal, out = place / f"{run}.toml", place / "journal", place / "out"
         job.write_text(collab.get_app_prop("job"))
         files = ["--data", job, "--journal", journal, "--out", out, "--force"]
         child = Child(["server", "--stdio", *files], subprocess.PIPE)

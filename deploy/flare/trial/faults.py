@@ -64,12 +64,13 @@ def frozen(scene: Scene) -> None:
 
 
 def cut(scene: Scene) -> None:
-    """All connections to the server, twice."""
+    """All connections to the server, and once more when they have been made again."""
+    here = ["sport", "=", str(scene.here.port)]
     for _ in range(2):
-        here = ["sport", "=", str(scene.here.port)]
+        scene.here.until(lambda: connections(here), 120, "somebody is connected to the server")
         before = connections(here)
         subprocess.run(["ss", "-tK", *here], stdout=subprocess.DEVNULL, check=True)
-        if not before or before & connections(here):
+        if before & connections(here):
             raise SystemExit(
                 "`ss -K` closes nothing here: it needs root, and a kernel that lets it"
             )

@@ -23,11 +23,11 @@ class Processes:
                 continue
             try:
                 environment = (entry / "environ").read_bytes().split(b"\0")
-                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
             except OSError:
                 continue
             if self.mark in environment and words:
-                found[int(entry.name)] = words
+                found[int(entry.name)] = words.decode(errors="replace")
         return found
 
     def of(self, *words: str) -> list[int]:
@@ -48,10 +48,15 @@ class Processes:
             time.sleep(0.5)
 
     def end(self) -> list[str]:
-        """Ends all that are left, by their ids; returns what they were."""
-        left = self.all()
-        for pid in left:
-            send(pid, signal.SIGKILL)
+        """Ends all that are left, by their ids, and what they start meanwhile; returns what they were."""
+        left = {}
+        for _ in range(100):
+            if not (now := self.all()):
+                break
+            left |= now
+            for pid in now:
+                send(pid, signal.SIGKILL)
+            time.sleep(0.1)
         return list(left.values())
 
     def listening(self) -> list[str]:
