@@ -152,12 +152,14 @@ class Consortium:
         return {client["client_name"] for client in heard}
 
     @staticmethod
-    def until(holds, seconds: float, what: str, every: float = 0.2) -> None:
+    def until(holds, seconds: float, what: str, every: float = 0.2):
+        """What `holds` says as soon as it is something."""
         end = time.monotonic() + seconds
-        while not holds():
+        while not (found := holds()):
             if time.monotonic() > end:
                 raise SystemExit(f"not within {seconds} seconds: {what}")
             time.sleep(every)
+        return found
 
     def journal(self, run: str) -> Path | None:
         """What the server keeps of a run, which has the name of the job's file."""

@@ -67,8 +67,7 @@ def cut(scene: Scene) -> None:
     """All connections to the server, and once more when they have been made again."""
     here = ["sport", "=", str(scene.here.port)]
     for _ in range(2):
-        scene.here.until(lambda: connections(here), 120, "somebody is connected to the server")
-        before = connections(here)
+        before = scene.here.until(lambda: connections(here), 120, "sites are connected")
         subprocess.run(["ss", "-tK", *here], stdout=subprocess.DEVNULL, check=True)
         if before & connections(here):
             raise SystemExit(

@@ -28,8 +28,6 @@ class Case:
     # What each site holds, and of which part.
     roles: list[str]
     parts: list[int]
-    # Records of each, unless all are asked for.
-    rows: int | None = None
     methods: dict[str, dict] = field(default_factory=lambda: METHODS)
     # More settings of the job, and of a site with this kit.
     job: dict = field(default_factory=dict)
@@ -38,29 +36,21 @@ class Case:
 
 CASES = {
     "together": Case(["--silos", "4", "--split"], ["both"] * 4, [1, 2, 3, 4]),
-    # At DEBUG, FLARE writes down what comes, which takes hours for handovers of all (`plain_logs`).
     "apart": Case(
         ["--silos", "2", "--holders", "2"],
         ["records", "records", "attributes", "attributes"],
         [1, 2, 1, 2],
-        rows=500,
     ),
 }
 
 
-def poc(full: bool) -> None:
-    def prepared(kit: Path) -> None:
-        if kit.name == "server":
-            allow_code(kit)
-        elif full:
-            plain_logs(kit)
-
-    with Consortium("poc", SITES, debug=True, prepared=prepared) as here:
+def poc() -> None:
+    with Consortium("poc", SITES, debug=True, prepared=prepare) as here:
         stranger = start_stranger(here)
         only_loopback(here)
         code = submit_code(here)
         for name, case in CASES.items():
-            parts = hand_out(here, name, case, full)
+            parts = hand_out(here, name, case)
             for method in case.methods:
                 same_bits(here, parts, name, case, method)
         code_was_refused(here, code)
@@ -70,9 +60,15 @@ def poc(full: bool) -> None:
     print("nothing was left running")
 
 
-def hand_out(here: Consortium, name: str, case: Case, full: bool) -> Path:
-    some = None if full else case.rows
-    parts = data.partition(here.steffle, here.place / name, *case.cut, rows=some)
+def prepare(kit: Path) -> None:
+    if kit.name == "server":
+        allow_code(kit)
+    else:
+        plain_logs(kit)
+
+
+def hand_out(here: Consortium, name: str, case: Case) -> Path:
+    parts = data.partition(here.steffle, here.place / name, *case.cut)
     for site, role, number in zip(SITES, case.roles, case.parts):
         data.silo(here.kit(site), parts, role, number, **case.silo(here.kit(site)))
         here.run([here.steffle, "silo", "check", here.kit(site) / "local" / "silo.toml"])
