@@ -69,8 +69,14 @@ def silo(
 
 
 def lines(settings: dict) -> str:
-    """As TOML has them, which writes words, numbers and lists of these as JSON does."""
-    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+    return "".join(f"{key} = {value(of)}\n" for key, of in settings.items())
+
+
+def value(of) -> str:
+    """As TOML has it: but for tables, as JSON does."""
+    if not isinstance(of, dict):
+        return json.dumps(of)
+    return "{" + ", ".join(f"{json.dumps(key)} = {value(own)}" for key, own in of.items()) + "}"
 
 
 def theta(run: Path) -> bytes:

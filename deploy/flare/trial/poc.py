@@ -29,9 +29,9 @@ class Case:
     roles: list[str]
     parts: list[int]
     methods: dict[str, dict] = field(default_factory=lambda: METHODS)
-    # More settings of the job, and of a site with this kit.
+    # More settings of the job, and of a site, with whatever files of its own they name.
     job: dict = field(default_factory=dict)
-    silo: Callable[[Path], dict] = lambda kit: {}
+    silo: Callable[[Consortium, str], dict] = lambda here, site: {}
 
 
 CASES = {
@@ -70,7 +70,7 @@ def prepare(kit: Path) -> None:
 def hand_out(here: Consortium, name: str, case: Case) -> Path:
     parts = data.partition(here.steffle, here.place / name, *case.cut)
     for site, role, number in zip(SITES, case.roles, case.parts):
-        data.silo(here.kit(site), parts, role, number, **case.silo(here.kit(site)))
+        data.silo(here.kit(site), parts, role, number, **case.silo(here, site))
         here.run([here.steffle, "silo", "check", here.kit(site) / "local" / "silo.toml"])
     return parts
 
