@@ -85,9 +85,17 @@ impl Measured {
     /// The rate and the records it is of, both with half a record more of either kind: differences of
     /// such rates have normal intervals that hold for small groups. (Agresti and Caffo, 2000, take
     /// whole records; with noise in the counts that is too much.)
+    ///
+    /// Noise may put it below 0 or above 1, and there it stays: cut off it would err less than its
+    /// [`Measured::variance`] says, and a gap of such rates was covered with 97.6 % in place of 95 %.
     pub(super) fn steady(&self) -> (f64, f64) {
         let whole = self.whole.max(0.0) + 1.0;
-        (((self.part + 0.5) / whole).clamp(0.0, 1.0), whole)
+        ((self.part + 0.5) / whole, whole)
+    }
+
+    /// The share nearest to the steady rate: what variances are those of.
+    pub(super) fn share(&self) -> f64 {
+        self.steady().0.clamp(0.0, 1.0)
     }
 
     /// The variance of `part - p whole`, if p is the rate.

@@ -11,7 +11,7 @@ pub(super) struct Pair {
     /// Its standard error.
     pub(super) error: f64,
     /// The sum of both rates' own.
-    sum: f64,
+    pub(super) sum: f64,
 }
 
 impl Pair {
@@ -144,7 +144,8 @@ fn range(rates: &[f64]) -> f64 {
 /// They have errors of their own from sampling, and common ones from the noise: the counts of all
 /// classes sum to what is public, so that two classes' noise in a count is correlated by `-1 / (k - 1)`.
 fn variance(tally: &Tally, rate: &Ratio, own: &Measured, other: &Measured) -> f64 {
-    let ((p, n), (q, m)) = (own.steady(), other.steady());
+    let (p, q) = (own.share(), other.share());
+    let (n, m) = (own.steady().1, other.steady().1);
     let (part, whole) = (rate.part.len() as f64, rate.whole.len() as f64);
     let shared = tally.variance() / (tally.classes() as f64 - 1.0).max(1.0);
     let covariance = -shared * (part * (1.0 - p - q) + whole * p * q);
@@ -167,7 +168,7 @@ fn alone(told: &[Measured], pair: impl Fn(&Measured, &Measured) -> f64) -> Vec<f
     }
     let all = sums.iter().sum::<f64>() / (2.0 * (count as f64 - 1.0));
     let own = |(sum, own): (&f64, &Measured)| {
-        let (p, n) = own.steady();
+        let (p, n) = (own.share(), own.steady().1);
         ((sum - all) / (count as f64 - 2.0)).max(p * (1.0 - p) / n).sqrt()
     };
     sums.iter().zip(told).map(own).collect()

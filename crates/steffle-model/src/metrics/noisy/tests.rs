@@ -104,7 +104,7 @@ impl Covered {
 
     /// Told too seldom to say how often it covers.
     fn seldom(self) -> bool {
-        u64::from(self.told) < REPETITIONS / 4
+        u64::from(self.told) < draws() / 4
     }
 
     fn share(self) -> f64 {
@@ -112,8 +112,12 @@ impl Covered {
     }
 }
 
-/// The standard error of a share of 95 % is half a point.
-const REPETITIONS: u64 = 2000;
+/// So many draws of every setting: then the standard error of a share of 95 % is a third of a point.
+/// `STEFFLE_COVERAGE_DRAWS` sets another number.
+fn draws() -> u64 {
+    let given = std::env::var("STEFFLE_COVERAGE_DRAWS");
+    given.map_or(4000, |given| given.parse().expect("a number of draws"))
+}
 
 /// Rates of the first class, then the three gaps.
 fn coverage(setting: &Setting, number: u64) -> [Covered; 7] {
@@ -148,14 +152,14 @@ fn coverage(setting: &Setting, number: u64) -> [Covered; 7] {
         covered
     };
     let add = |a: [Covered; 7], b: [Covered; 7]| std::array::from_fn(|at| a[at].and(b[at]));
-    (0..REPETITIONS).into_par_iter().map(one).reduce(<[Covered; 7]>::default, add)
+    (0..draws()).into_par_iter().map(one).reduce(<[Covered; 7]>::default, add)
 }
 
 /// Groups of 30 to 30,000 people in 1 to 12 silos, two and three classes, noise that matters at every
-/// size. Printed with `--nocapture`: the table of `docs/PRIVACY.md`.
+/// size. Printed with `--nocapture`; the table of `docs/PRIVACY.md` has 20,000 draws of each.
 ///
-/// Seeds are fixed; of a right interval, two points are four standard errors: by chance one of 16,000
-/// numbers.
+/// Seeds are fixed. Of an interval that covers with 95 %, two points are almost six standard errors. The
+/// furthest of the table is at 96.6 %, where 97 are more than one; with other seeds, use more draws.
 #[test]
 fn intervals_cover_what_they_say() {
     // Of the group whose rates are looked at: its size, mu of a silo's release, and evidence.
@@ -178,9 +182,7 @@ fn intervals_cover_what_they_say() {
                 }
                 println!();
                 for (at, (share, own)) in shares.iter().zip(&covered).enumerate() {
-                    // Told in four of five draws only, and then rather of those with much evidence.
-                    let most = if (group, silos, at) == (30, 12, 5) { 98.0 } else { 97.0 };
-                    let right = own.seldom() || (93.0..=most).contains(share);
+                    let right = own.seldom() || (93.0..=97.0).contains(share);
                     assert!(right, "{sizes:?} {silos} {at}: {share} of {}", own.told);
                 }
                 // Where people are many everything is told.
