@@ -9,7 +9,7 @@ Both sides get the same rows. *fit* is what `FairClassifier.fit` takes, everythi
 columns included; *library* is `steffle-bench library`, a program in Rust that has the columns in its own
 memory already. Both are processor seconds of a process, the least of several runs in turns, on one thread;
 and both have to find the same model. *input* is what the user holds: the bytes of X, y and
-sensitive_features, text included. *peak* is the largest memory of the process during `fit`, input
+sensitive_features, text included; of text that many cells share, once. *peak* is the largest memory of the process during `fit`, input
 included, beyond what it had when Python and the packages were loaded and no table was there.
 
 Ends with status 1 where Python costs more than a tenth more than the library, or where the peak is more
@@ -160,11 +160,21 @@ def table(data: str, rows: int):
 def size(*tables: object) -> float:
     """Bytes of what a user holds."""
     import numpy as np
+    import pandas as pd
+
+    def column(values: pd.Series) -> float:
+        shallow = float(values.memory_usage(index=False))
+        if values.dtype != object and getattr(values.dtype, "storage", None) != "python":
+            return shallow
+        # Cells are references, many of them to the same text.
+        return shallow + sum({id(cell): sys.getsizeof(cell) for cell in values}.values())
 
     def one(table: object) -> float:
         if isinstance(table, np.ndarray):
             return float(table.nbytes)
-        return float(np.sum(table.memory_usage(index=False, deep=True)))
+        if isinstance(table, pd.Series):
+            return column(table)
+        return sum(column(table[name]) for name in table)
 
     return sum(one(table) for table in tables)
 

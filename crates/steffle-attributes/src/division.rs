@@ -105,12 +105,12 @@ impl AttributesDivision {
     /// others. `units` numbers the unit of every record.
     pub fn beside(
         attributes: Attributes,
-        ids: &[u64],
+        ids: &Arc<[u64]>,
         units: Option<&[u32]>,
     ) -> Result<Self, AttributesDivisionError> {
         let own = attributes.ids();
-        if own != ids {
-            let position = own.iter().zip(ids).position(|(a, b)| a != b);
+        if *own != **ids {
+            let position = own.iter().zip(&**ids).position(|(a, b)| a != b);
             return Err(AttributesDivisionError::NotAligned {
                 records: ids.len(),
                 attributes: own.len(),
@@ -118,6 +118,7 @@ impl AttributesDivision {
             });
         }
         let units = UnitList::beside(ids.len(), units);
+        let attributes = attributes.with_ids(ids);
         Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open })
     }
 
@@ -307,7 +308,7 @@ impl AttributesDivision {
             _ => (Cost::Gaussian { squared, slack, numbers }, None),
         };
         let charge = match &retired {
-            Some(_) => Charge::Units(distances.by_unit(&noises)),
+            Some(_) => Charge::Units(distances.charged(&noises)),
             None => charge,
         };
         let left_out = left_out.map(|retired| units.by_record(retired));

@@ -177,11 +177,14 @@ impl Distances {
         if found.1 == 0 { found.0 } else { f64::NAN }
     }
 
-    /// What every unit pays.
-    pub(super) fn by_unit(&self, noises: &Noises) -> Vec<f64> {
+    /// What every unit pays, in the room of its distances: stores have millions of records.
+    pub(super) fn charged(&mut self, noises: &Noises) -> Vec<f64> {
         let (theta, table) = Self::unit_costs(noises);
-        let both = self.theta.iter().zip(&self.table);
-        both.map(|(own_theta, own_table)| own_theta * theta + own_table * table).collect()
+        let mut units = std::mem::take(&mut self.theta);
+        for (own, own_table) in units.iter_mut().zip(&self.table) {
+            *own = *own * theta + own_table * table;
+        }
+        units
     }
 
     /// Both messages' noise such that the joint cost of the dearest unit is at most `share`, and

@@ -1,5 +1,7 @@
 //! What the attributes division holds: record ids and the sensitive class of each.
 
+use std::sync::Arc;
+
 use steffle_model::record::MISSING_CLASS;
 
 use super::UnitList;
@@ -59,7 +61,7 @@ pub enum AttributesError {
 ///
 /// They are sealed: only the door of the division reads them.
 pub struct Attributes {
-    ids: Vec<u64>,
+    ids: Arc<[u64]>,
     classes: Sensitive<Vec<u16>>,
     class_count: usize,
 }
@@ -83,17 +85,21 @@ impl Attributes {
         };
         let mut classes = classes;
         classes.0.iter_mut().for_each(|class| *class = known(class));
-        let mut sorted = ids.clone();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(AttributesError::Repeated { id: pair[0] });
+        if let Some(id) = repeated(&ids) {
+            return Err(AttributesError::Repeated { id });
         }
-        Ok(Self { ids, classes, class_count })
+        Ok(Self { ids: ids.into(), classes, class_count })
     }
 
     /// Record ids, in the order of the classes.
     pub fn ids(&self) -> &[u64] {
         &self.ids
+    }
+
+    /// The same with a list of the same ids that somebody else keeps already.
+    pub(super) fn with_ids(self, ids: &Arc<[u64]>) -> Self {
+        debug_assert_eq!(self.ids, *ids);
+        Self { ids: ids.clone(), ..self }
     }
 
     /// How many classes the schema knows (k).
@@ -113,4 +119,14 @@ impl Attributes {
     pub(super) fn classes(&self) -> &[u16] {
         self.classes.expose()
     }
+}
+
+/// An id that stands twice, if one does. Ids that rise are looked at where they are.
+fn repeated(ids: &[u64]) -> Option<u64> {
+    if ids.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }

@@ -244,11 +244,13 @@ fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
     let favourable = labels[usize::from(favourable(recipe, &labels)?)].clone();
     let mut label_rows: HashMap<&str, usize> = HashMap::new();
     let mut groups: HashMap<String, (usize, usize)> = HashMap::new();
+    let label = data.label();
+    let sensitive: Vec<_> = data.sensitive().collect();
     for &row in data.rows() {
         let row = row as usize;
-        let label = data.label().and_then(|text| text.level(row)).unwrap_or_default();
+        let label = label.as_ref().and_then(|text| text.level(row)).unwrap_or_default();
         *label_rows.entry(label).or_default() += 1;
-        let levels: Option<Vec<&str>> = data.sensitive().map(|text| text.level(row)).collect();
+        let levels: Option<Vec<&str>> = sensitive.iter().map(|text| text.level(row)).collect();
         let class = levels.map_or_else(|| MISSING_NAME.to_owned(), |levels| levels.join(PRODUCT));
         let (rows, wanted) = groups.entry(class).or_default();
         *rows += 1;

@@ -69,10 +69,13 @@ pub fn hold_out(
     let mut order: Vec<u32> = (0..bundles.len() as u32).collect();
     order.shuffle(rng);
     let (mut kept, mut taken) = (Vec::new(), Vec::new());
-    let mut quotas = quotas(data, rows, fraction, wanted);
+    let label = data.label().filter(|_| !data.recipe().published);
+    // The label of a row as a number; 0 where labels do not matter.
+    let stratum = |row: u32| label.as_ref().map_or(0, |label| label.codes[row as usize]);
+    let mut quotas = quotas(rows, stratum, fraction, wanted);
     for bundle in order {
         let rows = bundles.rows(bundle as usize);
-        let quota = quotas.entry(stratum(data, rows[0])).or_default();
+        let quota = quotas.entry(stratum(rows[0])).or_default();
         let side = if *quota > 0 { &mut taken } else { &mut kept };
         *quota = quota.saturating_sub(if *quota > 0 { rows.len() } else { 0 });
         side.extend_from_slice(rows);
@@ -82,18 +85,17 @@ pub fn hold_out(
     Ok((kept, taken))
 }
 
-/// The label of a row as a number; 0 where labels do not matter.
-fn stratum(data: &Dataset, row: u32) -> u32 {
-    let label = data.label().filter(|_| !data.recipe().published);
-    label.map_or(0, |label| label.codes[row as usize])
-}
-
 /// How many rows to take of every label: its share rounded down, and one more for those that lost
 /// most by that, until there are `wanted`.
-fn quotas(data: &Dataset, rows: &[u32], fraction: f64, wanted: usize) -> BTreeMap<u32, usize> {
+fn quotas(
+    rows: &[u32],
+    stratum: impl Fn(u32) -> u32,
+    fraction: f64,
+    wanted: usize,
+) -> BTreeMap<u32, usize> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     for &row in rows {
-        *counts.entry(stratum(data, row)).or_default() += 1;
+        *counts.entry(stratum(row)).or_default() += 1;
     }
     let share = |count: usize| fraction * count as f64;
     let mut quotas: BTreeMap<u32, usize> =

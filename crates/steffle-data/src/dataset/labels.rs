@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use crate::Error;
 use crate::recipe::Recipe;
-use crate::table::{Column, Table};
+use crate::table::{Here, Table};
 
 /// Refuses labels that are not among the agreed ones and, where nothing is agreed, labels that differ
 /// in case or spaces only: they would become two labels of one model.
 pub(super) fn check(table: &Table, label: usize, recipe: &Recipe) -> Result<(), Error> {
-    let Column::Text(text) = &table.columns()[label] else { return Ok(()) };
+    let Here::Text(text) = table.columns()[label].here() else { return Ok(()) };
     let (origin, column) = (|| table.origin().to_owned(), || recipe.label.clone());
     if recipe.labels.is_empty() {
         return match lookalikes(&text.levels).pop() {

@@ -8,6 +8,7 @@ mod reveal;
 mod roles;
 mod unfit;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -288,11 +289,13 @@ impl Dataset {
         places.iter().map(column)
     }
 
-    pub(crate) fn label(&self) -> Option<&Categories> {
+    /// The labels of all rows; read anew where they are lent.
+    pub(crate) fn label(&self) -> Option<Cow<'_, Categories>> {
         text(&self.table.columns()[self.label])
     }
 
-    pub(crate) fn sensitive(&self) -> impl Iterator<Item = &Categories> {
+    /// The sensitive columns; read anew where they are lent.
+    pub(crate) fn sensitive(&self) -> impl Iterator<Item = Cow<'_, Categories>> {
         self.sensitive.iter().filter_map(|&at| text(&self.table.columns()[at]))
     }
 
@@ -317,10 +320,10 @@ impl fmt::Debug for Dataset {
     }
 }
 
-fn text(column: &Column) -> Option<&Categories> {
-    match column {
-        Column::Text(text) => Some(text),
-        Column::Numbers(_) | Column::Lent(_) => None,
+fn text(column: &Column) -> Option<Cow<'_, Categories>> {
+    match column.here() {
+        Here::Text(text) => Some(text),
+        Here::Numbers(_) => None,
     }
 }
 
@@ -342,9 +345,8 @@ fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), E
     for name in named().chain(&recipe.categorical).chain(recipe.merges.keys()) {
         let Some(at) = table.position(name) else { continue };
         let (column, renamed) = (&table.columns()[at], recipe.merges.get(name));
-        // What is only a feature may stay with whoever lends it.
-        let lent = column.is_text() && named().all(|own| own != name);
-        if renamed.is_none() && (lent || matches!(column, Column::Text(_))) {
+        // Text that is lent may stay with whoever lends it.
+        if renamed.is_none() && column.is_text() {
             continue;
         }
         let mut values = Categories::from_column(column);
@@ -384,7 +386,8 @@ fn usable_rows(table: &Table, needed: &[usize]) -> Result<Vec<u32>, Error> {
         let gaps = table.columns()[at].gaps();
         complete.iter_mut().zip(gaps).for_each(|(complete, gap)| *complete &= !gap);
     }
-    let rows: Vec<u32> = (0..).zip(&complete).filter_map(|(row, &on)| on.then_some(row)).collect();
+    let mut rows = Vec::with_capacity(complete.iter().filter(|&&on| on).count());
+    rows.extend((0..).zip(&complete).filter_map(|(row, &on)| on.then_some(row)));
     if rows.is_empty() {
         let gaps = needed.iter().map(|&at| (at, table.columns()[at].missing()));
         let columns = gaps

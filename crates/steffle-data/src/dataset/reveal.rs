@@ -1,5 +1,6 @@
 //! Columns that tell what is to be predicted, or the sensitive attribute, almost alone.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Dataset;
@@ -26,7 +27,7 @@ impl Dataset {
     }
 
     fn telling_label(&self) -> Vec<String> {
-        let label = self.label().map(|label| self.revealing(label)).unwrap_or_default();
+        let label = self.label().map(|label| self.revealing(&label)).unwrap_or_default();
         let sentence = |(column, right): (&str, f64)| {
             format!(
                 "column `{column}` alone tells the label of {} of the rows; is it known only \
@@ -39,7 +40,7 @@ impl Dataset {
 
     fn telling_sensitive(&self) -> Vec<String> {
         let names = self.recipe().sensitive.iter().zip(self.sensitive());
-        let of = |(name, values): (&String, &Categories)| -> Vec<String> {
+        let of = |(name, values): (&String, Cow<'_, Categories>)| -> Vec<String> {
             let sentence = |(column, right): (&str, f64)| {
                 format!(
                     "column `{column}` alone tells the sensitive `{name}` of {} of the rows, so a \
@@ -47,7 +48,7 @@ impl Dataset {
                     percent(right)
                 )
             };
-            self.revealing(values).into_iter().map(sentence).collect()
+            self.revealing(&values).into_iter().map(sentence).collect()
         };
         names.flat_map(of).collect()
     }

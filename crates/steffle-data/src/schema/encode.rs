@@ -64,7 +64,7 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
     let recipe = schema.recipe();
     let labels = data.label().map_or_else(
         || Err(Error::Schema(format!("label `{}` is not text", recipe.label))),
-        |label| numbered(data, label, rows, &recipe.label, schema.labels(), false),
+        |label| numbered(data, &label, rows, &recipe.label, schema.labels(), false),
     )?;
     let kept = recipe.missing != Missing::Drop;
     let strata = match (data.stratum(), &recipe.stratum) {

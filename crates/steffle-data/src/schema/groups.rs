@@ -1,5 +1,6 @@
 //! The sensitive attribute: sealed for training, open for evaluation.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -70,7 +71,7 @@ impl AttributesFile {
             .iter()
             .map(|name| sensitive_column(&mut table, name, recipe))
             .collect::<Result<Vec<_>, _>>()?;
-        let columns: Vec<&Categories> = columns.iter().collect();
+        let columns: Vec<Cow<'_, Categories>> = columns.iter().map(Cow::Borrowed).collect();
         let classes = classes_of(&columns, &rows, &recipe.sensitive, class_names)?;
         let origin = table.origin().to_owned();
         Ok(Self { origin, ids, classes, class_count: class_names.len() })
@@ -125,12 +126,12 @@ fn sensitive_column(table: &mut Table, name: &str, recipe: &Recipe) -> Result<Ca
 
 /// The class of each usable row among declared ones, for whoever holds the data.
 pub(crate) fn classes_of_rows(data: &Dataset, known: &[String]) -> Result<Vec<u16>, Error> {
-    let columns: Vec<&Categories> = data.sensitive().collect();
+    let columns: Vec<Cow<'_, Categories>> = data.sensitive().collect();
     classes_of(&columns, data.rows(), &data.recipe().sensitive, known)
 }
 
 fn classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Error> {
-    let columns: Vec<&Categories> = data.sensitive().collect();
+    let columns: Vec<Cow<'_, Categories>> = data.sensitive().collect();
     classes_of(&columns, rows, &schema.recipe().sensitive, schema.classes())
 }
 
@@ -144,7 +145,7 @@ fn unit_classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16
 /// The class of each row: the product of its levels, looked up among the agreed names. Refuses only
 /// a file without the columns: nothing that depends on a sensitive value may be told.
 fn classes_of(
-    columns: &[&Categories],
+    columns: &[Cow<'_, Categories>],
     rows: &[u32],
     names: &[String],
     known: &[String],

@@ -110,11 +110,11 @@ impl Summary {
         let declared = !data.recipe().classes.is_empty();
         Self {
             rows: 0,
-            labels: data.label().map(|text| names(text, false)).unwrap_or_default(),
+            labels: data.label().map(|text| names(&text, false)).unwrap_or_default(),
             sensitive: data
                 .sensitive()
                 .filter(|_| !declared)
-                .map(|text| names(text, false))
+                .map(|text| names(&text, false))
                 .collect(),
             strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
             numeric: Vec::new(),

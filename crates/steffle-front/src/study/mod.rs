@@ -70,8 +70,8 @@ type Slot = Mutex<Option<Arc<Public>>>;
 
 /// Where attributes are, so that they can be sealed for another run.
 enum Holders {
-    /// The rows of every holder.
-    Table { data: Arc<Dataset>, rows: Vec<Vec<u32>> },
+    /// The rows of every holder; `None` where one has all usable rows, which the table lists already.
+    Table { data: Arc<Dataset>, rows: Option<Vec<Vec<u32>>> },
     /// Files that are cut already.
     Files(Box<Job>),
     /// So many holders, elsewhere.
@@ -156,7 +156,8 @@ impl Study {
     ) -> Result<Self, Error> {
         let encoded = Encoded::new(parted, silos)?;
         let (data, train) = (&parted.data.rows, &parted.rows.train);
-        let holders = Holders::Table { data: data.clone(), rows: held };
+        let all = held.len() == 1 && held[0] == data.rows();
+        let holders = Holders::Table { data: data.clone(), rows: (!all).then_some(held) };
         let sealed = holders.seal(&encoded.schema)?;
         let about = About {
             dropped: data.dropped(),
@@ -421,7 +422,8 @@ impl Encoded {
 impl Holders {
     fn seal(&self, schema: &Schema) -> Result<Vec<Attributes>, Error> {
         match self {
-            Self::Table { data, rows } => {
+            Self::Table { data, rows: None } => Ok(vec![attributes(data, data.rows(), schema)?]),
+            Self::Table { data, rows: Some(rows) } => {
                 rows.iter().map(|rows| Ok(attributes(data, rows, schema)?)).collect()
             }
             Self::Files(job) => Ok(job.seal(schema)?),
@@ -431,7 +433,7 @@ impl Holders {
 
     fn len(&self) -> usize {
         match self {
-            Self::Table { rows, .. } => rows.len(),
+            Self::Table { rows, .. } => rows.as_ref().map_or(1, Vec::len),
             Self::Files(job) => job.silos.len() + job.attributes.len(),
             Self::Elsewhere(holders) => *holders,
         }

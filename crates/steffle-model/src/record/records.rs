@@ -40,7 +40,7 @@ pub struct Records(Arc<Held>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Held {
-    ids: Vec<u64>,
+    ids: Arc<[u64]>,
     rows: Rows,
     labels: Vec<u16>,
     /// Value of the column that `conditional:COLUMN` conditions on.
@@ -69,7 +69,7 @@ impl Records {
         if let Some(row) = labels.iter().position(|&label| usize::from(label) >= label_count) {
             return Err(RecordsError::Label { row, label: labels[row], labels: label_count });
         }
-        Ok(Self(Arc::new(Held { ids, rows, labels, strata, units: None })))
+        Ok(Self(Arc::new(Held { ids: ids.into(), rows, labels, strata, units: None })))
     }
 
     /// Names the unit (the person) of every record; refuses another number of names than records.
@@ -117,6 +117,11 @@ impl Records {
     /// Universal record ids.
     #[inline]
     pub fn ids(&self) -> &[u64] {
+        &self.0.ids
+    }
+
+    /// The same, for a division that has them too and need not keep a second list.
+    pub fn shared_ids(&self) -> &Arc<[u64]> {
         &self.0.ids
     }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use steffle_model::linear::{Features, SHAPE_RIDGE, Whitening, WhiteningError};
-use steffle_model::model::{Classifier, Point};
+use steffle_model::model::{Classifier, Point, kernel};
 use steffle_model::record::Rows;
 use steffle_wire::RowCap;
 
@@ -20,17 +20,45 @@ pub(super) struct Protection {
     whitening: Option<Arc<Whitening>>,
     /// `|(x_i, 1)|` in the metric of the noise, for models of one layer.
     lengths: Arc<[f64]>,
-    /// Factors of at most 1; empty for 1.
+    /// The length that rows are capped to; where there is no cap, none.
+    most: Option<f64>,
+    /// Factors of at most 1, where they are chosen anew in every round; empty for 1.
     caps: Vec<f64>,
     cap: RowCap,
     /// Whether caps are chosen anew in every round.
     by_round: bool,
 }
 
+/// By which factor every row is shortened.
+#[derive(Clone, Copy)]
+pub(in crate::division) enum Caps<'a> {
+    /// By none.
+    None,
+    /// By its own.
+    Each(&'a [f64]),
+    /// To a length at most, if it has these lengths: one more number per record need not be kept.
+    Lengths(&'a [f64], f64),
+}
+
+impl<'a> Caps<'a> {
+    /// Those of some rows, which may lie in `room`; empty for 1.
+    pub(super) fn of(self, which: &[u32], room: &'a mut Vec<f64>) -> &'a [f64] {
+        match self {
+            Self::None => &[],
+            Self::Each(caps) => kernel::picked(caps, which, room),
+            Self::Lengths(lengths, most) => {
+                kernel::pick(lengths, which, room);
+                room.iter_mut().for_each(|length| *length = (most / *length).min(1.0));
+                room
+            }
+        }
+    }
+}
+
 impl Default for Protection {
     fn default() -> Self {
         let (lengths, caps) = (Arc::default(), Vec::new());
-        Self { whitening: None, lengths, caps, cap: RowCap::NONE, by_round: false }
+        Self { whitening: None, lengths, most: None, caps, cap: RowCap::NONE, by_round: false }
     }
 }
 
@@ -65,12 +93,9 @@ impl Protection {
             Some(whitening) => whitening.lengths(&features)?,
             None => (0..rows.len()).map(|row| rows.squared_norm(row).sqrt()).collect(),
         };
-        let mut caps = Vec::new();
-        if cap != RowCap::NONE {
-            let most = length_at(cap, &lengths);
-            caps = lengths.iter().map(|length| (most / length).min(1.0)).collect();
-        }
-        Ok(Self { whitening, lengths: lengths.into(), caps, cap, by_round: false })
+        let most = (cap != RowCap::NONE).then(|| length_at(cap, &lengths));
+        let (lengths, caps) = (lengths.into(), Vec::new());
+        Ok(Self { whitening, lengths, most, caps, cap, by_round: false })
     }
 
     pub(super) fn whitening(&self) -> Option<&Arc<Whitening>> {
@@ -82,8 +107,12 @@ impl Protection {
         self.by_round
     }
 
-    pub(super) fn caps(&self) -> &[f64] {
-        &self.caps
+    pub(super) fn caps(&self) -> Caps<'_> {
+        match self.most {
+            Some(most) => Caps::Lengths(&self.lengths, most),
+            None if self.caps.is_empty() => Caps::None,
+            None => Caps::Each(&self.caps),
+        }
     }
 
     /// Lengths in the metric of the noise; none where they are Euclidean and not kept.

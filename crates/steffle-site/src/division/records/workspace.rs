@@ -7,6 +7,7 @@ use steffle_model::model::{
 use steffle_model::record::{Layout, Records, Rows};
 use steffle_wire::{CellQuestion, CellSums, Form, PublicSums, Question};
 
+use super::protection::Caps;
 use crate::division::{Candidates, Objective, ScoreTable, Who};
 
 /// Buffers of a pass, kept from chunk to chunk.
@@ -58,8 +59,8 @@ pub(in crate::division) struct PublicPart<'a> {
     pub(in crate::division) objective: &'a dyn Objective,
     pub(in crate::division) point: Point<'a>,
     pub(in crate::division) question: &'a Question,
-    /// The row cap of every record; empty for 1.
-    pub(in crate::division) caps: &'a [f64],
+    /// The row cap of every record.
+    pub(in crate::division) caps: Caps<'a>,
     /// Per cell a table with `2 mean_r C_r - q` in the cell's row and 0 in all others; empty where
     /// the public theta term is not asked for or is 0.
     common: Vec<Vec<f64>>,
@@ -109,7 +110,7 @@ impl<'a> PublicPart<'a> {
         objective: &'a dyn Objective,
         model: &'a dyn Classifier,
         question: &'a Question,
-        caps: &'a [f64],
+        caps: Caps<'a>,
     ) -> Self {
         let columns = objective.columns();
         let common = |cell: &CellQuestion| -> Vec<f64> {
@@ -286,7 +287,7 @@ impl<'a> PublicPart<'a> {
             fetch();
             self.pend(gradient.pend(&loss_factors), thetas, slots, &factors, coefficients)
         });
-        let caps = if self.caps.is_empty() { &[] } else { kernel::picked(self.caps, which, caps) };
+        let caps = self.caps.of(which, caps);
         let candidates = Candidates {
             who: Who::Positions(which),
             cells,
