@@ -32,8 +32,11 @@ pub enum FrameError {
     Io(#[from] io::Error),
 }
 
-/// The next frame; `None` where the stream ends before one. Memory is taken as bytes come: a length
-/// is only a word.
+/// Bytes that a length alone is given: a reply with 10,000 parameters fits, and a liar gains nothing.
+const AT_ONCE: u64 = 1 << 20;
+
+/// The next frame; `None` where the stream ends before one. Beyond a megabyte, memory is taken as bytes
+/// come: a length is only a word.
 pub fn read(from: &mut impl Read, most: u64) -> Result<Option<Vec<u8>>, FrameError> {
     const LENGTH: u64 = 8;
     let mut length = Vec::new();
@@ -50,7 +53,7 @@ pub fn read(from: &mut impl Read, most: u64) -> Result<Option<Vec<u8>>, FrameErr
     if expected > most {
         return Err(FrameError::Large { found: expected, most });
     }
-    let mut frame = Vec::new();
+    let mut frame = Vec::with_capacity(expected.min(AT_ONCE) as usize);
     from.by_ref().take(expected).read_to_end(&mut frame)?;
     let found = frame.len() as u64;
     if found < expected {
