@@ -1,4 +1,4 @@
-//! Processor time and peak memory of this process.
+//! Processor time and peak memory of this process, and how two sides take turns.
 
 use std::time::Instant;
 
@@ -20,6 +20,20 @@ impl Clock {
     pub(crate) fn cpu(&self) -> f64 {
         cpu_seconds() - self.cpu
     }
+}
+
+/// How two sides are compared.
+#[derive(clap::Args, Clone, Copy)]
+pub(crate) struct Turns {
+    /// How many times each side runs; the best of each counts.
+    #[arg(long, default_value_t = 3)]
+    pub(crate) repeat: u32,
+    /// Threads of each side.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) threads: usize,
+    /// Run the first side only, for a profiler: ours, or the private one.
+    #[arg(long)]
+    pub(crate) alone: bool,
 }
 
 fn cpu_seconds() -> f64 {

@@ -6,7 +6,7 @@ use steffle::noise::NoiseKind;
 use steffle::train::{Exact, Length, Mode, Settings, StepRule, train};
 
 use crate::Outcome;
-use crate::clock::{Clock, peak_memory};
+use crate::clock::{Clock, Turns, peak_memory};
 use crate::problem::{OBJECTIVE, federation};
 use crate::synthetic::{LAYOUT, silo};
 
@@ -19,22 +19,15 @@ pub(crate) struct Arguments {
     /// Rounds of each run.
     #[arg(long, default_value_t = 25)]
     rounds: u32,
-    /// How many times each mode runs; the best of each counts.
-    #[arg(long, default_value_t = 3)]
-    repeat: u32,
-    /// Threads.
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
-    /// Run the private mode only, for a profiler.
-    #[arg(long)]
-    alone: bool,
+    #[command(flatten)]
+    turns: Turns,
 }
 
 const SILOS: usize = 3;
 
 /// Runs both modes in turns and prints a line each.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let Arguments { records, rounds, repeat, threads, alone } = *arguments;
+    let Arguments { records, rounds, turns: Turns { repeat, threads, alone } } = *arguments;
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     println!(
         "synthetic rows in the schema of Adult, {records} records, {SILOS} silos, full batch, \

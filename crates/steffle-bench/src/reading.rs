@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use steffle_data::{Column, Columns, Source, read, write};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Turns};
 use crate::{Outcome, peer};
 
 /// Arguments of `reading`.
@@ -17,23 +17,16 @@ pub(crate) struct Arguments {
     /// Rows of the file: Adult, over and over.
     #[arg(long, default_value_t = 10_000_000)]
     rows: usize,
-    /// How many times each side runs; the best of each counts.
-    #[arg(long, default_value_t = 3)]
-    repeat: u32,
-    /// Threads of each side.
-    #[arg(long, default_value_t = 1)]
-    threads: usize,
-    /// Run our side only, for a profiler.
-    #[arg(long)]
-    alone: bool,
+    #[command(flatten)]
+    turns: Turns,
 }
 
 /// Writes both files, reads them in turns, and prints a line each.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    rayon::ThreadPoolBuilder::new().num_threads(arguments.threads).build_global()?;
+    let Arguments { rows, turns: Turns { repeat, threads, .. }, .. } = arguments;
+    rayon::ThreadPoolBuilder::new().num_threads(*threads).build_global()?;
     let directory = std::env::temp_dir().join(format!("steffle-reading-{}", std::process::id()));
     std::fs::create_dir(&directory)?;
-    let Arguments { rows, repeat, threads, .. } = arguments;
     println!("{rows} rows, 15 columns, {threads} thread(s), best of {repeat}");
     println!(
         "{:>8} {:>14} {:>13} {:>6} {:>15} {:>14} {:>6}",
@@ -59,12 +52,13 @@ fn line(kind: &str, path: &Path, arguments: &Arguments) -> Outcome {
     let best = |all: &mut [f64; 2], now: [f64; 2]| {
         all.iter_mut().zip(now).for_each(|(best, now)| *best = best.min(now));
     };
-    for _ in 0..arguments.repeat {
+    let Turns { repeat, threads, alone } = arguments.turns;
+    for _ in 0..repeat {
         let clock = Clock::start();
         black_box(read(path, &Columns::All { text: Vec::new() })?);
         best(&mut own, [clock.cpu(), clock.wall()]);
-        if !arguments.alone {
-            let (file, threads) = (path.display().to_string(), arguments.threads);
+        if !alone {
+            let file = path.display().to_string();
             let took = peer::numbers(&arguments.python, "polars_peer.py", &[&file], threads)?;
             best(&mut peer, took);
         }
