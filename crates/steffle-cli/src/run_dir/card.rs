@@ -1,6 +1,8 @@
 //! The model card: what to tell people about a model, in the form model hubs read.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::json;
 use steffle_data::Schema;
@@ -33,7 +35,7 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
          cells.\n\n\
          ## Settings\n\n```toml\n{config}```\n",
         label = schema.recipe().label,
-        data = report.data,
+        data = people(report),
         model = report.model,
         columns = schema.numeric().len() + schema.categorical().len(),
         features = report.features,
@@ -105,8 +107,15 @@ fn guarded(goal: Goal, classes: &str) -> String {
     }
 }
 
+/// Whom it was trained on: a card is shown to others, whom the folders of a machine do not concern.
+fn people(report: &TrainReport) -> &str {
+    let name = Path::new(&report.data).file_name().and_then(OsStr::to_str);
+    name.unwrap_or(&report.data)
+}
+
 /// The YAML header. Every value is JSON, which is YAML too, so no name can break it.
 fn header(report: &TrainReport, goal: Goal) -> String {
+    let data = people(report);
     let metrics = [
         ("accuracy", "accuracy", Some(report.test.accuracy)),
         ("roc_auc", "AUC", report.test.auc),
@@ -120,10 +129,10 @@ fn header(report: &TrainReport, goal: Goal) -> String {
         })
         .collect();
     let results = json!([{
-        "name": format!("steffle-{}", report.data),
+        "name": format!("steffle-{data}"),
         "results": [{
             "task": {"type": "tabular-classification"},
-            "dataset": {"type": report.data, "name": report.data},
+            "dataset": {"type": data, "name": data},
             "metrics": metrics,
         }],
     }]);
@@ -139,7 +148,7 @@ fn header(report: &TrainReport, goal: Goal) -> String {
         "---\nlibrary_name: steffle\npipeline_tag: tabular-classification\ntags: {}\n\
          datasets: {}\nmodel-index: {results}\n---\n",
         json!(tags),
-        json!([report.data])
+        json!([data])
     )
 }
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::harness::Place;
+use crate::harness::{Place, people};
 
 const FILES: [&str; 7] = [
     "MODEL_CARD.md",
@@ -57,6 +57,21 @@ fn it_holds_everything() {
     for part in ["library_name: steffle", "## Privacy", "## Limits", "## Settings"] {
         assert!(card.contains(part), "{part}");
     }
+}
+
+#[test]
+fn a_card_names_people_and_no_folder() {
+    let place = Place::new("run-card");
+    fs::create_dir(place.path("folder")).unwrap();
+    place.write("folder/people.csv", people(0..200));
+    let data = ["train", "--data", "folder/people.csv", "--label", "label", "--favourable", "high"];
+    let more = ["--sensitive", "group", "--classes", "a,b", "--rounds", "1", "--out", "run"];
+    place.json(&[&data[..], &more].concat());
+    let card = place.read("run/MODEL_CARD.md");
+    // Settings are what the run can be repeated by.
+    let (shown, settings) = card.split_once("## Settings").unwrap();
+    assert!(shown.contains("(people.csv)") && !shown.contains("folder/"), "{shown}");
+    assert!(settings.contains("folder/people.csv"), "{settings}");
 }
 
 #[test]
