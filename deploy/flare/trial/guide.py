@@ -1,8 +1,8 @@
 """`deploy/flare/test guide`: README.md, done word for word by one lead and two sites.
 
 The package is installed from a fresh clone into a fresh environment, kits are those of `nvflare
-provision`, noise is secret and paid for. What a reader has to put in place of the guide's own names is
-in `HERE`; a command that the guide does not have any more is an error.
+provision`, noise is secret and paid for. What a reader has to put in place of the guide's own names
+is listed in `Reader`; a command that the guide does not have any more is an error.
 """
 
 import json
