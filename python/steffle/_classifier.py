@@ -48,6 +48,8 @@ _SETTINGS: dict[str, Any] = {
     "max_excess": None,
     "pool": None,
     "secure_aggregation": None,
+    "noise_shares": None,
+    "colluders": None,
     "server": None,
     "lr_theta": None,
     "lr_dual": None,
@@ -85,7 +87,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     silos : organisations that the rows are cut into, unless ``fit`` is told who has which.
     noise : ``simulated`` (from ``random_state``) or ``secure``.
     mode, rounds, epochs, batch, row_cap, noise_shape, accounting, surrogate_sharpness, target_gap,
-    max_excess, pool, secure_aggregation, server, lr_theta, lr_dual, output, local_epochs, clip, diameter, sign :
+    max_excess, pool, secure_aggregation, noise_shares, colluders, server, lr_theta, lr_dual, output,
+    local_epochs, clip, diameter, sign :
         as the flags of ``steffle train``; None is the method's own default.
     sensitive_classes : all values that the attribute can have. By default those that occur, which is
         then public.
@@ -127,6 +130,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_excess: float | None = None,
         pool: bool | None = None,
         secure_aggregation: bool | None = None,
+        noise_shares: str | None = None,
+        colluders: int | None = None,
         server: str | None = None,
         lr_theta: float | None = None,
         lr_dual: float | None = None,
@@ -161,6 +166,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_excess = max_excess
         self.pool = pool
         self.secure_aggregation = secure_aggregation
+        self.noise_shares = noise_shares
+        self.colluders = colluders
         self.server = server
         self.lr_theta = lr_theta
         self.lr_dual = lr_dual

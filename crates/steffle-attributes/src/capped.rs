@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use steffle_model::decode::{ClassSums, GAMMA, Moments};
+use steffle_model::decode::{ClassSums, GAMMA, Moments, STEPS};
 use steffle_model::linear::{Features, Symmetric, Whitening, WhiteningError};
 use steffle_model::record::GRID;
 use steffle_wire::FeatureSums;
 
 use crate::CLASSES;
-
-/// Coefficients are integers up to this: fine enough that truncating them is invisible. With very
-/// many records they are coarser, so that sums stay exact.
-const STEPS: f64 = 65_536.0;
 
 /// The quantile of the whitened lengths at which records are capped. Three quarters of the
 /// records attain the cap, so the noise is paid for by most of what is sent.
@@ -132,6 +128,12 @@ impl<'a> Capped<'a> {
     /// Of every record a bound of `|count_i B f_i|`, up to the rounding of one product.
     pub fn weights(&self) -> impl Iterator<Item = f64> {
         self.counts.iter().zip(&self.lengths).map(|(count, length)| count * length)
+    }
+
+    /// Whether coefficients count in the steps that sites agree on. With very many records they are
+    /// coarser, so that sums stay exact.
+    pub fn in_agreed_steps(&self) -> bool {
+        self.steps == STEPS
     }
 
     /// The cap in whitened units: the quantile of `|B f|`.

@@ -20,6 +20,7 @@
 //! halved, or the rows of a unit are priced one by one), `counts::tests::a_reply_does_not_tell_what_is_held`,
 //! and `attacks::fuzz::no_count_moves_more_than_its_price` of the site.
 
+use steffle_model::decode::table_factor;
 use steffle_model::scores::{NO_CELL, Who};
 use steffle_privacy::discrete::slack;
 use steffle_privacy::ledger::{Charge, Cost, Kind, Refusal};
@@ -28,7 +29,6 @@ use steffle_wire::{CodecError, NoisyCounts, Summed, Writer};
 use super::bounds::CLASSES;
 use super::door::{Held, Message, Price, Released, Request, Unpriced, Work};
 use super::features::sent;
-use super::measured::table_factor;
 use super::price::{IntegerNoise, PriceError};
 use super::units::UnitsOf;
 use super::{Terms, UnitList};

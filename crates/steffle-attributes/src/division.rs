@@ -8,7 +8,7 @@ use steffle_model::scores::Candidates;
 use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
 };
-use steffle_privacy::{Mu, Neighbours, Sampling};
+use steffle_privacy::{Mu, Neighbours, NoiseShares, Sampling};
 use steffle_wire::{Batch, Form, Handover, Question};
 
 use super::bounds;
@@ -20,11 +20,10 @@ use super::noised::Noise;
 use super::price::{Distances, PriceError};
 use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
 use super::units::UnitsOf;
-use super::{
-    Asking, Attributes, ClassMessage, ClassRelease, Combinations, CountMessage, Decided,
-    FeatureMessage, Terms, UnitList, classes, counts, features, handed,
-};
+use super::{Attributes, Combinations, Terms, UnitList, handed};
 use crate::noise::NoiseSource;
+
+mod releases;
 
 /// Holds the sensitive classes and answers with released messages.
 ///
@@ -32,6 +31,8 @@ use crate::noise::NoiseSource;
 pub struct AttributesDivision {
     store: Store,
     terms: Terms,
+    /// How the noise of the open grant is shared between sites, where it is.
+    shares: Option<NoiseShares>,
 }
 
 /// What a price is about, beside the question.
@@ -98,7 +99,7 @@ impl AttributesDivision {
     /// A division that is asked by record id (centralisations 3 and 4). `units` lists every id of
     /// the index.
     pub fn by_id(attributes: Attributes, units: UnitList) -> Self {
-        Self { store: Store::new(attributes, units, true), terms: Terms::Open }
+        Self { store: Store::new(attributes, units, true), terms: Terms::Open, shares: None }
     }
 
     /// A division beside a records division with the same records in the same order; refuses
@@ -119,7 +120,7 @@ impl AttributesDivision {
         }
         let units = UnitList::beside(ids.len(), units);
         let attributes = attributes.with_ids(ids);
-        Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open })
+        Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open, shares: None })
     }
 
     /// Keeps its budget in another ledger; grants of the old one end. Refused once a private run was
@@ -164,7 +165,7 @@ impl AttributesDivision {
         }
         self.close()?;
         self.store.open(offer, accounts)?;
-        self.terms = terms;
+        (self.terms, self.shares) = (terms, offer.offer().claim.shares());
         Ok(())
     }
 
@@ -260,6 +261,7 @@ impl AttributesDivision {
         units: &UnitsOf<'_>,
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
+        self.adds_all_noise()?;
         let About { blocks, records, charge, whitening, request } = about;
         let shape = Shape {
             messages: question.messages(),
@@ -387,64 +389,5 @@ impl AttributesDivision {
     pub fn units_of(&self, ids: &[u64]) -> Result<Option<Vec<u32>>, AttributesDivisionError> {
         let units = self.store.units();
         Ok(if units.joins_records() { units.announced(ids)?.renumbered() } else { None })
-    }
-
-    /// Answers records silos that ask for the sums of their features by class: pays once for all
-    /// of them, draws the noise, then reads the classes of the records it holds.
-    pub fn release_features(
-        &mut self,
-        silos: &[Asking<'_>],
-        request: Request,
-        source: &mut impl NoiseSource,
-    ) -> Result<Released<FeatureMessage>, AttributesDivisionError> {
-        if let Some(stored) = self.store.stored(&request)? {
-            return Ok(stored);
-        }
-        let (classes, units) = (self.classes(), self.store.units());
-        let price = features::price(&self.terms, classes, units, silos, request)?;
-        let reserved = price.reserve(&mut self.store, source)?;
-        let mut sums = Unreleased(reserved.asked().empty());
-        for (silo, &asking) in silos.iter().enumerate() {
-            self.store.add(&reserved, features::FeatureChunk { silo, asking }, &mut sums);
-        }
-        self.store.release(reserved, sums)
-    }
-
-    /// The class of every record it holds, as it is or randomised. Records of one unit get one
-    /// answer.
-    pub fn release_classes(
-        &mut self,
-        release: ClassRelease,
-        request: Request,
-        source: &mut impl NoiseSource,
-    ) -> Result<Released<ClassMessage>, AttributesDivisionError> {
-        if let Some(stored) = self.store.stored(&request)? {
-            return Ok(stored);
-        }
-        let (ids, units) = (self.store.ids(), self.store.units());
-        let price = classes::price(release, self.classes(), ids, units, request)?;
-        let reserved = price.reserve(&mut self.store, source)?;
-        let mut answers = Unreleased(Vec::new());
-        self.store.add(&reserved, (), &mut answers);
-        self.store.release(reserved, answers)
-    }
-
-    /// How a model decides about announced records, by cell, class and decision: pays once for all
-    /// silos that announce some, draws the noise, then reads the classes of those it holds.
-    pub fn count(
-        &mut self,
-        silos: &[Decided<'_>],
-        request: Request,
-        source: &mut impl NoiseSource,
-    ) -> Result<Released<CountMessage>, AttributesDivisionError> {
-        if let Some(stored) = self.store.stored(&request)? {
-            return Ok(stored);
-        }
-        let (classes, units) = (self.classes(), self.store.units());
-        let price = counts::price(&self.terms, classes, units, silos, request)?;
-        let reserved = price.reserve(&mut self.store, source)?;
-        let mut sums = Unreleased(reserved.asked().empty());
-        silos.iter().for_each(|silo| self.store.add(&reserved, *silo, &mut sums));
-        self.store.release(reserved, sums)
     }
 }

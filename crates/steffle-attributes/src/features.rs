@@ -25,6 +25,7 @@
 
 use std::sync::Arc;
 
+use steffle_model::decode::table_factor;
 use steffle_model::linear::Whitening;
 use steffle_model::record::GRID;
 use steffle_model::scores::Who;
@@ -34,7 +35,6 @@ use steffle_wire::{CodecError, FeatureReply, FeatureSums, Summed, Writer};
 
 use super::bounds::{self, CLASSES};
 use super::door::{Held, Message, Price, Released, Request, Unpriced, Work};
-use super::measured::table_factor;
 use super::price::{IntegerNoise, PriceError, largest};
 use super::units::UnitsOf;
 use super::{Terms, UnitList};
@@ -170,7 +170,7 @@ pub(super) fn price(
 }
 
 /// Per silo, how far each unit can move its message, in steps of the integers.
-fn unit_moves(
+pub(super) fn unit_moves(
     classes: usize,
     units: &UnitList,
     silos: &[Asking<'_>],
@@ -292,7 +292,12 @@ pub(super) fn sent(classes: usize) -> std::ops::Range<usize> {
 
 /// `sum_i (k [s_i = r] - 1) count_i f_i / GRID`, exact: every partial sum is an integer below
 /// 2^53 ([`Capped`] sees to it), so neither order nor threads matter. The class enters as a factor.
-fn class_sum(capped: &Capped<'_>, held: &[u16], class: usize, classes: usize) -> Vec<i128> {
+pub(super) fn class_sum(
+    capped: &Capped<'_>,
+    held: &[u16],
+    class: usize,
+    classes: usize,
+) -> Vec<i128> {
     let coefficients: Vec<f64> = held
         .iter()
         .zip(capped.counts())
@@ -318,7 +323,7 @@ fn noised(sum: &[i128], silo: &AskedSilo, draws: &[i128], classes: usize) -> Vec
 }
 
 /// That the sums are over the coefficients that were priced: against a fault, not an adversary.
-fn digest(capped: &Capped<'_>) -> u64 {
+pub(super) fn digest(capped: &Capped<'_>) -> u64 {
     let mix = |hash: u64, count: &f64| {
         (hash ^ count.to_bits()).wrapping_mul(0xd6e8_feb8_6659_fd93).rotate_left(29)
     };

@@ -22,6 +22,7 @@ mod measured;
 pub mod noise;
 mod noised;
 mod price;
+mod share;
 mod store;
 mod sums;
 mod units;
@@ -38,6 +39,7 @@ pub use features::{Asking, FeatureMessage};
 pub use lattice::{Centred, Sizes};
 pub use measured::{MeasureRoom, Measured, Measuring, Seen};
 pub use price::{IntegerNoise, PriceError};
+pub use share::ShareMessage;
 pub use steffle_wire::{
     ClassRelease, NoiseScale, RandomisedResponse, RandomisedResponseError, Share, Terms,
 };

@@ -1,5 +1,6 @@
 //! How far one unit can move the private messages: taken from the integers that are summed.
 
+use steffle_model::decode::table_factor;
 use steffle_model::model::{Block, Coefficients, Factor, Inputs};
 use steffle_model::record::GRID;
 use steffle_model::scores::Candidates;
@@ -188,12 +189,6 @@ impl Measuring<'_> {
     pub fn seen(self) -> Seen {
         self.seen
     }
-}
-
-/// The squared distance in the table messages over `|phi|^2`.
-pub(super) fn table_factor(classes: usize) -> f64 {
-    let k = classes as f64;
-    if classes == 2 { 4.0 } else { 2.0 * k * k }
 }
 
 fn largest_moves(

@@ -39,6 +39,7 @@ mod once;
 mod play;
 mod population;
 mod proportion;
+mod shared;
 mod tap;
 pub mod transcript;
 
@@ -48,6 +49,7 @@ pub use interactive::{Interactive, Server};
 pub use mechanism::{Compared, Expected, Mechanism, Noise, Promise, Seen, What, World};
 pub use once::{OneShot, Response};
 pub use play::{Settings, audit};
+pub use shared::SharedOneShot;
 
 #[cfg(test)]
 mod tests;

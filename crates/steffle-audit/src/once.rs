@@ -79,7 +79,7 @@ impl OneShot {
         // What `Federation::release_once` asks first; what silos make of the sums tells nobody
         // more.
         let mut nodes = federation.into_transport();
-        let release = Release::Features { agreed: None };
+        let release = Release::Features { agreed: None, share: None };
         nodes.ask(NodeId::at(0), &release)?;
         let silos = nodes.ask(NodeId::at(1), &release)?.total()?.silos;
         // All classes in one: noise of theirs that hangs together would be seen.

@@ -7,7 +7,7 @@ use steffle_model::record::{Layout, Records, Rows};
 use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_server::federation::{Agreement, Federation, RunKind};
-use steffle_site::node::{Encoded, Node};
+use steffle_site::node::{Allows, Encoded, Node};
 use steffle_wire::{RunId, SchemaHash};
 
 use crate::tap::Tapped;
@@ -100,6 +100,36 @@ impl Population {
         self.federation(vec![Node::new(held)], noise)
     }
 
+    /// A run of several silos with both divisions, the canary in the first: the others hold people
+    /// with the same rows, none of whom is the canary. Somebody adds up what they send, as under masks.
+    pub(crate) fn silos(
+        &self,
+        world: World,
+        noise: Noise,
+        count: u32,
+    ) -> Result<Federation<Tapped>, AuditError> {
+        let wrong = |error: &dyn std::fmt::Display| AuditError::Population(error.to_string());
+        let node = |place: u64| {
+            let ids: Vec<u64> = self
+                .records
+                .ids()
+                .iter()
+                .map(|id| id + place * self.records.len() as u64)
+                .collect();
+            let (rows, labels) = (self.records.rows().clone(), self.records.labels().to_vec());
+            let records = Records::new(ids.clone(), rows, labels, None, LABELS);
+            let world = if place == 0 { world } else { World::Zero };
+            let classes = Sensitive::new(self.classes_in(world));
+            let attributes = Attributes::new(ids, classes, self.objective.classes);
+            let records = records.map_err(|error| wrong(&error))?;
+            let attributes = attributes.map_err(|error| wrong(&error))?;
+            let allows = Allows { masked: true, ..Allows::default() };
+            Ok(Node::new(Encoded::new(Some(records), Some(attributes))).allowing(allows))
+        };
+        let nodes = (0..u64::from(count)).map(node).collect::<Result<_, AuditError>>()?;
+        self.federation(nodes, noise)
+    }
+
     /// A run whose attributes are held elsewhere: what is released about them leaves their node.
     pub(crate) fn split(
         &self,
@@ -112,13 +142,17 @@ impl Population {
     }
 
     fn attributes(&self, world: World) -> Result<Attributes, AuditError> {
+        let classes = Sensitive::new(self.classes_in(world));
+        Attributes::new(self.records.ids().to_vec(), classes, self.objective.classes)
+            .map_err(|error| AuditError::Population(error.to_string()))
+    }
+
+    fn classes_in(&self, world: World) -> Vec<u16> {
         let mut classes = self.classes.clone();
         if let Some(canary) = classes.last_mut() {
             *canary = world.index() as u16;
         }
-        let ids = self.records.ids().to_vec();
-        Attributes::new(ids, Sensitive::new(classes), self.objective.classes)
-            .map_err(|error| AuditError::Population(error.to_string()))
+        classes
     }
 
     fn federation(&self, nodes: Vec<Node>, noise: Noise) -> Result<Federation<Tapped>, AuditError> {

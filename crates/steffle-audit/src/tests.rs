@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use super::*;
 use steffle_model::fairness::NotionName;
-use steffle_privacy::{Delta, Epsilon, Mu, discrete};
+use steffle_privacy::{Delta, Epsilon, Mu, NoiseShares, discrete};
 
 mod spoiled;
 
@@ -62,6 +62,31 @@ fn a_one_shot_release_attains_its_claim_and_keeps_it() {
         let mechanism = OneShot::new(epsilon(mu), delta(), classes, notion).unwrap();
         tight(&audited(&mechanism, 20_000));
     }
+}
+
+/// Five silos, of which two may help the server: with their shares subtracted the release attains
+/// the claim and keeps it; with a third one's mu is 1.22 times the claim (the root of 3/2), which is
+/// found. With four, that is 1.73.
+#[test]
+fn shared_noise_attains_its_claim_against_so_many_and_not_more() {
+    let shares = NoiseShares::new(5, 2).unwrap();
+    let attacked = |mu, classes, notion, known, runs| {
+        let claim = epsilon(mu);
+        let mechanism = SharedOneShot::new(claim, delta(), classes, notion, shares, known);
+        audited(&mechanism.unwrap(), runs)
+    };
+    tight(&attacked(1.0, 2, &BOTH[0], 2, 20_000));
+    tight(&attacked(1.0, 3, &BOTH[1], 2, 20_000));
+    for (known, more) in [(3, 1.5_f64.sqrt()), (4, 3.0_f64.sqrt())] {
+        let finding = attacked(1.0, 2, &BOTH[0], known, 10_000);
+        assert!(finding.violation && finding.lower_mu > finding.claimed_mu, "{finding:?}");
+        let found = finding.estimated_mu.unwrap() / finding.claimed_mu.unwrap();
+        assert!((found / more - 1.0).abs() < 0.05, "{known}: {found} {more}");
+    }
+    // The sum over all silos has the noise of five where three are counted on.
+    let finding = attacked(1.0, 2, &BOTH[0], 0, 10_000);
+    let found = finding.estimated_mu.unwrap() / finding.claimed_mu.unwrap();
+    assert!((found / 0.6_f64.sqrt() - 1.0).abs() < 0.06, "{found}");
 }
 
 #[test]

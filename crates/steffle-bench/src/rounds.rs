@@ -269,6 +269,7 @@ pub(crate) fn run_site(site: &Site) -> Outcome {
     let policy = Policy {
         epsilon: 2.0,
         delta: 1e-5,
+        epsilon_alone: None,
         pure_share: 0.0,
         sampled_share: 0.0,
         methods: Vec::new(),

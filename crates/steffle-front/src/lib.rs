@@ -68,12 +68,12 @@ pub use ground::{Ground, LOST};
 pub use leaves::{Counts, Leaves};
 pub use method::{
     Accounting, Aim, Announced, BatchSize, Divided, Entry, Given, Goal, Look, Method, Mode,
-    NoiseOrigin, NoiseShape, Plan, Protects, Reason, ServerKind, Sign, Training, Value, Written,
-    method, names,
+    NoiseOrigin, NoiseShape, Plan, Protects, Reason, ServerKind, Shares, Sign, Training, Value,
+    Written, method, names,
 };
 pub use methods::{
     DpFermi, Erm, Estimate, ExcessReport, FedAvg, FedFdp, Fermi, Fit, METHODS, OneShot,
-    OneShotReport, PfLd, RandomisedResponse, Reductions, Steffle, SteffleNonprivate,
+    OneShotReport, PfLd, RandomisedResponse, Reductions, SharedClaim, Steffle, SteffleNonprivate,
 };
 pub use model::{Asked, Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions, Skipped};
 pub use observer::{Observer, Stage, Told};

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use steffle_privacy::ledger::{Statement, StatementKind};
 
+use crate::methods::SharedClaim;
+
 /// What a run says about its privacy.
 ///
 /// For people in words, for programs in numbers; it also says when nothing is promised.
@@ -25,6 +27,9 @@ pub struct Privacy {
     pub claimed_epsilon: Option<f64>,
     /// Who counts as a neighbour, where something is claimed.
     pub adjacency: Option<String>,
+    /// Whom the claim is against and what is left without what it assumes, where silos share noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<SharedClaim>,
     /// All of it, as a paragraph.
     pub statement: String,
 }
@@ -64,6 +69,7 @@ impl Privacy {
             honest_epsilon: None,
             claimed_epsilon: None,
             adjacency: None,
+            claim: None,
             statement: statement.into(),
         }
     }
@@ -76,6 +82,11 @@ impl Privacy {
                     0.0 => format!("epsilon {epsilon}"),
                     delta => format!("epsilon {epsilon} at delta {delta:.1e}"),
                 };
+                let claim = self.claim.iter().fold(claim, |claim, shared| {
+                    let alone = steffle_privacy::rounding::up(shared.epsilon_alone, 3);
+                    let against = &shared.against;
+                    format!("{claim} against {against} ({alone} if all other silos help it)")
+                });
                 if self.is_private() {
                     return format!(
                         "{claim} for the sensitive attribute; features and labels are not protected."
@@ -106,6 +117,7 @@ impl Privacy {
             honest_epsilon: honest,
             claimed_epsilon: Some(epsilon),
             adjacency: Some(ADJACENCY.to_owned()),
+            claim: None,
             statement,
         }
     }
@@ -120,6 +132,7 @@ impl Privacy {
             honest_epsilon: said.epsilon,
             claimed_epsilon: None,
             adjacency: Some(ADJACENCY.to_owned()),
+            claim: None,
             statement,
         }
     }

@@ -61,6 +61,9 @@ pub struct Spending {
     pub closed: bool,
     /// What it keeps of the Gaussian pot, in mu: its whole share while it is open.
     pub mu: Option<f64>,
+    /// The same if all other sites help the server, where sites share noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mu_alone: Option<f64>,
     /// The epsilon that this is at its own delta; what it asked for, for other kinds of runs.
     pub costs: f64,
     /// What was left afterwards of the Gaussian pot for those whom it was about, in mu.
@@ -127,8 +130,8 @@ fn spending(
     let (records, units) = grant.roll().and_then(|roll| book.roll_size(roll)).unwrap_or((0, 0));
     let replies = grant.receipts().len();
     let (mu, costs) = match grant.keeps() {
-        Share::Gaussian { squared: 0.0 } => (Some(0.0), 0.0),
-        Share::Gaussian { squared } => {
+        Share::Gaussian { squared: 0.0, .. } => (Some(0.0), 0.0),
+        Share::Gaussian { squared, .. } => {
             let mu = squared.sqrt().next_up();
             let epsilon = mu.try_into().ok().zip(offer.delta.try_into().ok());
             let epsilon =
@@ -137,6 +140,8 @@ fn spending(
         }
         Share::Nothing | Share::Sampled { .. } | Share::Pure { .. } => (None, offer.epsilon),
     };
+    let shares = offer.claim.shares();
+    let alone = |mu: f64| shares.map(|shares| mu * f64::from(shares.honest()).sqrt());
     Spending {
         run: offer.run.clone(),
         opened,
@@ -151,6 +156,7 @@ fn spending(
         unsent: grant.replies().saturating_sub(replies as u64),
         closed: grant.closed(),
         mu,
+        mu_alone: mu.and_then(alone),
         costs,
         mu_left,
     }

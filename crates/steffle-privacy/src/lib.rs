@@ -47,6 +47,7 @@ pub mod quantity;
 pub mod rdp;
 pub mod rounding;
 pub mod sampling;
+pub mod shares;
 pub mod together;
 
 pub use accountant::{Accountant, Reading};
@@ -58,4 +59,5 @@ pub use ledger::{
 };
 pub use quantity::{Delta, Epsilon, GroupFraction, Mu, NoiseMultiplier, Rounds, SampleRate};
 pub use sampling::{Batch, FullBatch, Poisson, SampledRounds, Sampler};
+pub use shares::NoiseShares;
 pub use together::{Promise, Together, together};

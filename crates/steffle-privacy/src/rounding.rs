@@ -56,9 +56,15 @@ pub(crate) fn product_down(a: f64, b: f64) -> f64 {
     if a.mul_add(b, -product) < 0.0 { product.next_down() } else { product }
 }
 
+/// `a * b` of non-negative numbers, rounded up; exact where a double holds it.
+pub(crate) fn product_up(a: f64, b: f64) -> f64 {
+    let product = a * b;
+    if a.mul_add(b, -product) > 0.0 { product.next_up() } else { product }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{difference_down, down, product_down, sum_up, up};
+    use super::{difference_down, down, product_down, product_up, sum_up, up};
 
     /// Rounded to the wrong side, each of these would be off by one unit in the last place.
     #[test]
@@ -76,6 +82,8 @@ mod tests {
         // 0.6 * 0.6 rounds up to the nearest.
         let square = 0.6 * 0.6;
         assert!(0.6_f64.mul_add(0.6, -square) < 0.0 && product_down(0.6, 0.6) < square);
+        assert_eq!((product_up(0.6, 0.6), product_up(0.5, 7.0)), (square, 3.5));
+        assert_eq!(product_up(0.1, 10.0), 1.0_f64.next_up());
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub use roster::{Absence, Absences, Roster, SiteName};
 use std::ops::Range;
 use std::sync::Arc;
 
-use steffle_model::linear::NotPositive;
+use steffle_model::linear::{NotPositive, WhiteningError};
 use steffle_model::model::{Classifier, ModelError, ModelKind};
 use steffle_model::record::Layout;
 use steffle_privacy::PrivacyError;
@@ -130,6 +130,21 @@ pub enum FederationError {
     /// The silos' messages cannot be decoded together.
     #[error("the released message cannot be decoded: {0}")]
     Decode(#[from] NotPositive),
+    /// A run that counts on every silo's share of the noise may go on without some.
+    #[error(
+        "noise is shared by all silos, and the job lets the run go on without those that do not reply: \
+         their shares would be missing; say absent = \"stop\", or use --noise-shares each"
+    )]
+    MissingShares,
+    /// Silos that share noise cannot agree on its scale.
+    #[error(
+        "no integer scale of noise fits the agreed cap: numeric columns of about unit variance, or a \
+         larger epsilon, make one"
+    )]
+    NoShare,
+    /// The agreed matrix cannot be used.
+    #[error(transparent)]
+    Whitening(#[from] WhiteningError),
     /// No silo.
     #[error("a federation needs at least one records silo and one attributes holder")]
     Empty,

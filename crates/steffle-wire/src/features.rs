@@ -1,5 +1,6 @@
 //! The one-shot release where attributes are held elsewhere: rows out, noisy sums back.
 
+use steffle_model::decode::ShareScale;
 use steffle_model::linear::Features;
 use steffle_model::record::Rows;
 use steffle_model::scores::NO_CELL;
@@ -39,6 +40,45 @@ pub struct FeatureSums {
 pub struct FeatureReply {
     /// In the order in which the silos' rows came.
     pub silos: Vec<FeatureSums>,
+}
+
+/// What a site that shares noise releases: the integers of [`FeatureSums`], whitened and with its
+/// share of the noise. They are read only once those of all sites are added up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureShare {
+    /// One vector per class that is sent.
+    pub sums: Vec<Vec<i128>>,
+}
+
+impl FeatureShare {
+    /// The bytes of the share. It has no encoding of its own: only what was released is kept.
+    pub fn write(&self, writer: &mut Writer) {
+        writer.u32(self.sums.len() as u32);
+        self.sums.iter().for_each(|sum| writer.list(sum, i128::to_le_bytes));
+    }
+}
+
+impl Decode for FeatureShare {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let count = reader.u32()?;
+        let sums = (0..count).map(|_| reader.list(i128::from_le_bytes));
+        Ok(Self { sums: sums.collect::<Result<_, CodecError>>()? })
+    }
+}
+
+impl Encode for ShareScale {
+    fn encode(&self, writer: &mut Writer) {
+        writer.u32(self.shift);
+        writer.raw(&self.sigma.to_le_bytes());
+    }
+}
+
+impl Decode for ShareScale {
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        let shift = reader.u32()?;
+        let sigma = u128::from(reader.u64()?) | u128::from(reader.u64()?) << 64;
+        Ok(Self { shift, sigma })
+    }
 }
 
 impl FeatureRows {

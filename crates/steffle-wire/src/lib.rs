@@ -35,7 +35,7 @@ pub use counts::{Count, CountReply, Decisions, NoisyCounts, NoisyTotals, PublicC
 pub use envelope::{
     Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
 };
-pub use features::{FeatureReply, FeatureRows, FeatureSums};
+pub use features::{FeatureReply, FeatureRows, FeatureShare, FeatureSums};
 pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};
 pub use gap::{Gap, GapCell, GapSums, Told};
 pub use handover::Handover;

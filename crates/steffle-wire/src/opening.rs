@@ -4,7 +4,8 @@ use steffle_privacy::ledger::{
     Accounts, Claim, Cost, GrantId, Kind as Released, NoiseKind, Offer, Receipt,
 };
 use steffle_privacy::{
-    Event, FixedBatch, Neighbours, NoiseMultiplier, Poisson, Rounds, SampleRate, Sampling,
+    Event, FixedBatch, Neighbours, NoiseMultiplier, NoiseShares, Poisson, Rounds, SampleRate,
+    Sampling,
 };
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
@@ -180,6 +181,11 @@ impl Encode for Offer {
                 event.encode(writer);
             }
             Claim::Pure => writer.u8(3),
+            Claim::Shared(shares) => {
+                writer.u8(4);
+                writer.u32(shares.sites());
+                writer.u32(shares.colluders());
+            }
         }
         noise.encode(writer);
     }
@@ -195,6 +201,7 @@ impl Decode for Offer {
             1 => Claim::Gaussian,
             2 => Claim::Sampled(Event::decode(reader)?),
             3 => Claim::Pure,
+            4 => Claim::Shared(checked(NoiseShares::new(reader.u32()?, reader.u32()?))?),
             found => return Err(CodecError::Tag { what: "claim", found }),
         };
         let noise = NoiseKind::decode(reader)?;

@@ -17,6 +17,9 @@ pub struct PooledSums {
     pub vectors: Vec<Vec<f64>>,
     /// A matrix of the size of the features squared, or none (size 0).
     pub matrix: Symmetric,
+    /// Shares of noisy class sums, where sites share noise: integers, which mean something only once
+    /// those of all sites are added up.
+    pub shares: Vec<Vec<i128>>,
 }
 
 /// The Gram matrix (a mean of `f f'`) and cap that silos agreed on.
@@ -33,7 +36,8 @@ pub struct Agreed {
 impl PooledSums {
     /// Single numbers alone.
     pub fn of(numbers: Vec<f64>) -> Self {
-        Self { numbers, vectors: Vec::new(), matrix: Symmetric::zeros(0) }
+        let (vectors, shares) = (Vec::new(), Vec::new());
+        Self { numbers, vectors, matrix: Symmetric::zeros(0), shares }
     }
 }
 
@@ -43,7 +47,10 @@ impl Sum for PooledSums {
     fn read(totals: &mut Totals<'_>) -> Result<Self, CodecError> {
         let (numbers, vectors) = (totals.list()?, totals.lists()?);
         let (size, lower) = (totals.length()?, totals.list()?);
-        Ok(Self { numbers, vectors, matrix: from_lower(size, &lower)? })
+        let matrix = from_lower(size, &lower)?;
+        let shares = totals.length()?;
+        let shares = (0..shares).map(|_| totals.integers()).collect::<Result<_, CodecError>>()?;
+        Ok(Self { numbers, vectors, matrix, shares })
     }
 }
 
@@ -53,6 +60,8 @@ impl Summand for PooledSums {
         numbers.lists(&self.vectors);
         numbers.length(self.matrix.size());
         numbers.list(&lower(&self.matrix));
+        numbers.length(self.shares.len());
+        self.shares.iter().for_each(|share| numbers.integers(share));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Releasing once: what is asked of stores, and what comes back to the records.
 
-use steffle_model::decode::Rule;
+use steffle_model::decode::{Rule, ShareScale};
 use steffle_model::linear::Symmetric;
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
@@ -24,6 +24,8 @@ pub enum Release {
     Features {
         /// The Gram matrix and cap that all silos agreed on; `None` where each has its own.
         agreed: Option<Agreed>,
+        /// The scale of every site's share of one noise; `None` where each adds all of its own.
+        share: Option<ShareScale>,
     },
 }
 
@@ -93,9 +95,10 @@ impl Encode for Release {
                 writer.u8(0);
                 epsilon(writer, *asked);
             }
-            Self::Features { agreed } => {
+            Self::Features { agreed, share } => {
                 writer.u8(1);
                 writer.option(agreed.as_ref(), |writer, agreed| agreed.encode(writer));
+                writer.option(share.as_ref(), |writer, share| share.encode(writer));
             }
         }
     }
@@ -105,7 +108,10 @@ impl Decode for Release {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         match reader.u8()? {
             0 => Ok(Self::Classes { epsilon: reader.option("epsilon", Reader::f64)? }),
-            1 => Ok(Self::Features { agreed: reader.option("agreement", Agreed::decode)? }),
+            1 => Ok(Self::Features {
+                agreed: reader.option("agreement", Agreed::decode)?,
+                share: reader.option("share", ShareScale::decode)?,
+            }),
             found => Err(CodecError::Tag { what: "release", found }),
         }
     }

@@ -128,6 +128,13 @@ impl Numbers {
         lists.iter().for_each(|list| self.list(list));
     }
 
+    /// Integers that were released, as many as there are: steps of the ring as they are. Their makers
+    /// keep them small by construction; a check here would depend on what they are about.
+    pub fn integers(&mut self, values: &[i128]) {
+        self.length(values.len());
+        self.integers.extend(values);
+    }
+
     /// How many of something follow; the same at every site.
     pub fn length(&mut self, length: usize) {
         self.lengths.push(length as u32);
@@ -180,6 +187,14 @@ impl Totals<'_> {
         let (own, rest) = self.numbers.split_at_checked(length).ok_or_else(shape)?;
         self.numbers = rest;
         Ok(own.iter().map(|&number| value(number)).collect())
+    }
+
+    /// Integers that were released.
+    pub fn integers(&mut self) -> Result<Vec<i128>, CodecError> {
+        let length = self.length()?;
+        let (own, rest) = self.numbers.split_at_checked(length).ok_or_else(shape)?;
+        self.numbers = rest;
+        Ok(own.to_vec())
     }
 
     /// Lists.

@@ -92,7 +92,12 @@ fn decisions_that_do_not_fit_are_refused() {
 
 fn pooled_sums() -> PooledSums {
     let matrix = Symmetric::from_lower(3, |i, j| (i * 3 + j) as f64);
-    PooledSums { numbers: vec![1.0, 2.0], vectors: vec![vec![0.5; 3]; 2], matrix }
+    PooledSums {
+        numbers: vec![1.0, 2.0],
+        vectors: vec![vec![0.5; 3]; 2],
+        matrix,
+        shares: vec![vec![3, -(1 << 100)]],
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(super) fn within(frame: u64, opening: &Opening, closed: &Closed, findings: &
     let costs = closed.receipts.iter();
     match share {
         Share::Nothing => {}
-        Share::Gaussian { squared: allowed } => {
+        Share::Gaussian { squared: allowed, .. } => {
             let total = costs.fold(0.0, |sum, receipt| match receipt.cost {
                 Cost::Gaussian { squared, .. } => sum + squared,
                 Cost::Free => sum,

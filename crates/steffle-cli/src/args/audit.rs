@@ -18,6 +18,7 @@ use clap::{Subcommand, ValueEnum};
     after_help = "Examples:
   steffle audit
   steffle audit --method one-shot --epsilon 3 --html audit.html
+  steffle audit --method one-shot --silos 5 --colluders 2 --runs 20000
   steffle audit --classes 3 --notion equalized-odds --server honest --runs 20000
   steffle audit transcript run.transcript --ledger books"
 )]
@@ -96,6 +97,16 @@ pub(crate) struct AuditArgs {
     /// Who asks; only the rounds of steffle have a choice
     #[arg(long, value_name = "WHO", default_value = "static")]
     pub(crate) server: Asking,
+    /// With one-shot: silos that share one noise [default: one silo with all of its own]
+    #[arg(long, value_name = "N")]
+    pub(crate) silos: Option<u32>,
+    /// With --silos: how many of them the claim lets help the server [default: less than half]
+    #[arg(long, value_name = "C", requires = "silos")]
+    pub(crate) colluders: Option<u32>,
+    /// With --silos: how many of them help the attacker, who subtracts what they sent; more than
+    /// --colluders break the claim [default: as many]
+    #[arg(long, value_name = "N", requires = "silos")]
+    pub(crate) subtracted: Option<u32>,
     /// The epsilon that is claimed [default: that of --mu 1; for randomised response 1]
     #[arg(long, value_name = "E", allow_negative_numbers = true, conflicts_with = "mu")]
     pub(crate) epsilon: Option<f64>,

@@ -26,8 +26,8 @@ pub(crate) enum LedgerCommand {
   steffle ledger init people.ledger --policy policy.toml --head /mnt/other/people.head
   steffle ledger init books --silos 3 --epsilon 3 --delta 1e-6
 
-A policy file is TOML with epsilon, delta and, where wanted, pure_share, sampled_share, methods,
-modes, notions (lists of names; an empty one allows all), open_runs and simulations.")]
+A policy file is TOML with epsilon, delta and, where wanted, epsilon_alone, pure_share, sampled_share,
+methods, modes, notions (lists of names; an empty one allows all), open_runs and simulations.")]
 pub(crate) struct LedgerInitArgs {
     /// The book to make; with --silos a folder
     pub(crate) path: PathBuf,
@@ -43,6 +43,10 @@ pub(crate) struct LedgerInitArgs {
     /// The delta that goes with it
     #[arg(long, value_name = "D", allow_negative_numbers = true, requires = "epsilon")]
     pub(crate) delta: Option<f64>,
+    /// The most epsilon that runs may ever spend if all other sites help the server, where sites
+    /// share noise [default: epsilon, which shares no noise]
+    #[arg(long, value_name = "E", allow_negative_numbers = true, requires = "epsilon")]
+    pub(crate) epsilon_alone: Option<f64>,
     /// The part of epsilon kept for randomised response
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true, default_value_t = 0.0)]
     pub(crate) pure_share: f64,
@@ -59,7 +63,7 @@ pub(crate) struct LedgerInitArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) notions: Vec<String>,
     /// All of this from a file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["epsilon", "delta", "pure_share", "sampled_share", "methods", "modes", "notions"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["epsilon", "delta", "epsilon_alone", "pure_share", "sampled_share", "methods", "modes", "notions"])]
     pub(crate) policy: Option<PathBuf>,
     /// A second place, on another disk or machine, that notices when an older copy of the book is
     /// put in its place; with --silos a folder

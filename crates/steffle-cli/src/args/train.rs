@@ -202,6 +202,19 @@ pub(crate) struct TrainArgs {
         help_heading = "Privacy"
     )]
     pub(crate) secure_aggregation: Option<bool>,
+    /// With --pool --secure-aggregation: how much of the noise each silo adds: each (all of it; the
+    /// claim holds whoever else is there) or once (a share: all silos together add one noise, and the
+    /// claim is against the server and --colluders of them) [default: each]
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_parser = ["each", "once"],
+        help_heading = "Privacy"
+    )]
+    pub(crate) noise_shares: Option<String>,
+    /// With --noise-shares once: how many silos may help the server [default: less than half]
+    #[arg(long, value_name = "N", help_heading = "Privacy")]
+    pub(crate) colluders: Option<u32>,
     /// Bound L on each record's part of the theta message in --mode paper [default: 1], or of the
     /// gradient sum in fedfdp
     #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "Privacy")]
@@ -299,6 +312,7 @@ impl TrainArgs {
             ("noise-shape", &self.noise_shape),
             ("accounting", &self.accounting),
             ("noise", &self.noise),
+            ("noise-shares", &self.noise_shares),
             ("centralisation", &self.centralisation),
             ("server", &self.server),
             ("output", &self.output),
@@ -316,8 +330,12 @@ impl TrainArgs {
             ("lr-theta", self.lr_theta),
             ("lr-dual", self.lr_dual),
         ];
-        let counts =
-            [("rounds", self.rounds), ("epochs", self.epochs), ("local-epochs", self.local_epochs)];
+        let counts = [
+            ("rounds", self.rounds),
+            ("epochs", self.epochs),
+            ("local-epochs", self.local_epochs),
+            ("colluders", self.colluders),
+        ];
         let flags = [("pool", self.pool), ("secure-aggregation", self.secure_aggregation)];
         let words =
             words.iter().filter_map(|(key, word)| Some((*key, Value::from(word.as_deref()?))));
@@ -341,7 +359,7 @@ impl TrainArgs {
             target_gap, max_excess, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
             accounting,
             noise,
-            pool, secure_aggregation, clip, diameter, centralisation, server,
+            pool, secure_aggregation, noise_shares, colluders, clip, diameter, centralisation, server,
             rounds, epochs, local_epochs, batch, lr_theta, lr_dual, output, threads, processes, out
         )
     }

@@ -130,6 +130,69 @@ fn pooling_is_refused_where_a_matrix_would_show_a_record() {
     assert!(foreign.status == 2 && foreign.stderr.contains("one-shot"), "{}", foreign.stderr);
 }
 
+/// The claim names whom it is against and what is left without them; what cannot share is refused.
+#[test]
+fn noise_once_says_whom_it_is_against() {
+    let place = Place::new("one-shot-shares");
+    place.write("people.csv", pairs(0..600));
+    let common = ["train", "--method", "one-shot", "--pool", "--secure-aggregation", "--epsilon"];
+    let common = [&common[..], &["1", "--silos", "5"], &MEANING, &PAIRS].concat();
+    let once = [&common[..], &["--noise-shares", "once", "--colluders", "2"]].concat();
+    let plan = place.json(&[&once[..], &["--dry-run"]].concat());
+    let run = place.json(&[&once[..], &["--out", "run"]].concat());
+    for value in [&plan, &run] {
+        let claim = &value["privacy"]["claim"];
+        assert_eq!((number(claim, "/epsilon"), &claim["noise_shares"]), (1.0, &"once".into()));
+        let against = "the server and any 2 of the 5 silos together";
+        assert_eq!(claim["against"], against);
+        assert!(claim["assumes"].as_str().unwrap().contains("simulated here"), "{claim}");
+        // mu times the root of 3.
+        let alone = number(claim, "/epsilon_alone");
+        assert!(alone > 1.7 && alone < 2.0, "{alone}");
+        let statement = value["privacy"]["statement"].as_str().unwrap();
+        for words in [against, "at m silos is protected at mu times m", "If all other silos help"] {
+            assert!(statement.contains(words), "{words}: {statement}");
+        }
+        assert_eq!(value["privacy"]["kind"], "simulation");
+    }
+    let card = place.read("run/MODEL_CARD.md");
+    assert!(card.contains("any 2 of the 5 silos"), "{card}");
+    // The same noise of one for all: each silo adding its own is another run.
+    let each = place.json(&[&common[..], &["--noise-shares", "each", "--out", "each"]].concat());
+    assert_eq!(each["privacy"]["claim"], Value::Null);
+
+    for (flags, status, words) in [
+        (&["--noise-shares", "once", "--colluders", "4"][..], 2, "minus 2"),
+        (&["--noise-shares", "once", "--silos", "2"], 2, "from 3 to 127"),
+        (&["--colluders", "1"], 2, "none is shared"),
+        (&["--noise-shares", "once", "--noise", "secure"], 3, "not masked"),
+        (
+            &["--noise-shares", "once", "--centralisation", "central-attributes"],
+            2,
+            "held elsewhere",
+        ),
+    ] {
+        let refused = place.run(&[&common[..], flags, &["--out", "refused"]].concat());
+        assert!(refused.status == status && refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    let local = ["train", "--method", "one-shot", "--noise-shares", "once", "--silos", "5"];
+    let refused = place.run(&[&local[..], &MEANING, &PAIRS].concat());
+    assert!(
+        refused.status == 2 && refused.stderr.contains("sums over all silos"),
+        "{}",
+        refused.stderr
+    );
+    for method in ["steffle", "randomised-response"] {
+        let flags = ["train", "--method", method, "--noise-shares", "once", "--epsilon", "1"];
+        let refused = place.run(&[&flags[..], &MEANING, &PAIRS].concat());
+        assert!(
+            refused.status == 2 && refused.stderr.contains("one-shot alone"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
 #[test]
 fn every_notion_class_count_model_and_centralisation_runs() {
     let place = Place::new("one-shot-all");

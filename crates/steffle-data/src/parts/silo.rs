@@ -163,7 +163,8 @@ impl Silo {
         let SitePolicy { epsilon, rounds, methods, pool, simulations } = self.policy.clone();
         let secret = self.role != Holds::Records && !simulations;
         let booked = self.role == Holds::Records || self.ledger.is_some();
-        Allows { epsilon, rounds, methods, no_pool: !pool, secret, unbooked: !booked }
+        let (no_pool, unbooked, masked) = (!pool, !booked, false);
+        Allows { epsilon, rounds, methods, no_pool, secret, unbooked, masked }
     }
 
     /// The files that it names.

@@ -120,6 +120,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How much of the noise each silo adds.
+    Shares {
+        /// All that the claim needs: it holds whoever else is there.
+        Each = "each",
+        /// A share: all silos together add what one would.
+        Once = "once",
+    }
+}
+
 /// Records per silo and round.
 ///
 /// All of them, or some that are drawn anew every round.

@@ -98,6 +98,12 @@ impl Plan {
     pub fn divided(&self, share: f64) -> Result<(Self, Divided), Error> {
         let own = self.method();
         let (claim, epsilon, delta) = self.offered();
+        if claim.shares().is_some() {
+            let message = "metrics-share divides one budget, and counts have all of their own noise: with \
+                           noise-shares once the two claims are against different adversaries";
+            let help = "leave out <noise-shares>, or measure the model afterwards, for an epsilon of its own";
+            return Err(Error::conflict("metrics-share", message).with_help(help));
+        }
         if claim != Claim::Gaussian {
             let message =
                 "metrics-share divides the budget of Gaussian messages, and this run has none";

@@ -112,7 +112,7 @@ pub struct Look {
 }
 
 /// Settings that only some methods have, in the order in which they are complained about.
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 30] = [
     "sign",
     "row-cap",
     "noise-shape",
@@ -127,6 +127,8 @@ const KEYS: [&str; 28] = [
     "max-excess",
     "pool",
     "secure-aggregation",
+    "noise-shares",
+    "colluders",
     "server",
     "rounds",
     "epochs",
@@ -228,6 +230,10 @@ pub(crate) fn usual_reason(entry: &Entry, key: &str) -> Reason {
         "target-gap" | "pool" | "secure-aggregation" => (
             format!("{key} means nothing to {name}, which is not one-shot"),
             "add <method one-shot>, or leave it out",
+        ),
+        "noise-shares" | "colluders" => (
+            format!("{key} means nothing to {name}: silos share the noise of one-shot alone"),
+            "add <method one-shot>, <pool> and <secure-aggregation>, or leave it out",
         ),
         "max-excess" if entry.settings.contains(&"epsilon") => (
             format!(

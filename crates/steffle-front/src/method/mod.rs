@@ -19,7 +19,9 @@ use steffle_data::Recipe;
 use steffle_privacy::ledger::{Claim, Statement};
 
 pub use self::aim::Aim;
-pub use self::choice::{Accounting, BatchSize, Mode, NoiseOrigin, NoiseShape, ServerKind, Sign};
+pub use self::choice::{
+    Accounting, BatchSize, Mode, NoiseOrigin, NoiseShape, ServerKind, Shares, Sign,
+};
 pub use self::divided::Divided;
 pub use self::entry::{Entry, Goal, Look, Protects, Reason};
 pub(crate) use self::entry::{keys, refuse_foreign, usual_reason};

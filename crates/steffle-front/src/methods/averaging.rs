@@ -117,9 +117,8 @@ pub(super) fn unprotected(lambda: f64) -> Privacy {
 /// Why such a method does not have a setting of Algorithm 1.
 pub(super) fn reason(entry: &Entry, key: &str) -> Reason {
     match key {
-        "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" => {
-            crate::method::usual_reason(entry, key)
-        }
+        "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "noise-shares"
+        | "colluders" => crate::method::usual_reason(entry, key),
         _ => (
             format!("{key} means nothing to {}, whose silos train by themselves", entry.name),
             "leave it out, or use steffle",

@@ -185,5 +185,11 @@ macro_rules! setting {
     (secure_aggregation) => { $crate::methods::builder::setting! { @
         /// Declares that pooled sums are added up under secure aggregation [default: no].
         secure_aggregation, "secure-aggregation", bool, declared => declared } };
+    (noise_shares) => { $crate::methods::builder::setting! { @
+        /// How much of the noise each silo adds: all, or a share of one noise [default: each].
+        noise_shares, "noise-shares", $crate::method::Shares, shares => shares.to_string() } };
+    (colluders) => { $crate::methods::builder::setting! { @
+        /// Silos that may help the server, where silos share noise [default: less than half].
+        colluders, "colluders", u32, count => count } };
 }
 pub(crate) use setting;

@@ -41,7 +41,8 @@ pub(crate) static ENTRY: Entry = Entry {
             "leave <mode> out, or use steffle",
         ),
         (
-            "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "local-epochs",
+            "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "noise-shares"
+            | "colluders" | "local-epochs",
             _,
         ) => usual_reason(entry, key),
         _ => by_mode(key, mode),

@@ -24,7 +24,7 @@ pub use self::excess::ExcessReport;
 pub use self::fed_avg::FedAvg;
 pub use self::fed_fdp::FedFdp;
 pub use self::fermi::Fermi;
-pub use self::one_shot::{Estimate, OneShot, OneShotReport};
+pub use self::one_shot::{Estimate, OneShot, OneShotReport, SharedClaim};
 pub use self::pf_ld::PfLd;
 pub use self::randomised_response::RandomisedResponse;
 pub use self::reductions::Reductions;

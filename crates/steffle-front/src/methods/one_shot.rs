@@ -1,5 +1,6 @@
 //! `one-shot`: one noisy release, then the optimum on what it tells, for any number of lambdas.
 
+mod shares;
 mod told;
 
 use std::sync::Arc;
@@ -9,9 +10,11 @@ use steffle::linear::Features;
 use steffle::node::RARE_COLUMN;
 use steffle::noise::NoiseKind;
 use steffle::train::{FairPath, MOST_MODELS, OneShotTerms, target_gap};
-use steffle_privacy::Delta;
 use steffle_privacy::ledger::{Claim, Statement};
+use steffle_privacy::{Delta, NoiseShares};
 
+use self::shares::Asked;
+pub use self::shares::SharedClaim;
 use self::told::Told;
 pub use self::told::{Estimate, OneShotReport};
 use super::builder::builder;
@@ -44,6 +47,8 @@ pub(crate) static ENTRY: Entry = Entry {
         "noise",
         "pool",
         "secure-aggregation",
+        "noise-shares",
+        "colluders",
         "silos",
         "heterogeneity",
         "partition-by",
@@ -70,7 +75,7 @@ builder! {
     /// One noisy release for all lambdas, then the optimum on what it tells: the method for small
     /// epsilon.
     OneShot: model, notion, lambda, sharpness, target_gap, max_excess, epsilon, delta, noise, pool,
-    secure_aggregation
+    secure_aggregation, noise_shares, colluders
 }
 
 #[derive(Debug, Clone)]
@@ -82,6 +87,9 @@ struct Run {
     noise: NoiseOrigin,
     pool: bool,
     secure_aggregation: bool,
+    asked: Asked,
+    /// As asked for, of the silos there are.
+    shares: Option<NoiseShares>,
     /// The gap that chooses lambda.
     target_gap: Option<f64>,
     max_excess: Option<f64>,
@@ -114,16 +122,28 @@ impl Run {
             return Err(Error::conflict("target-gap", message).with_help(help));
         }
         let (aim, max_excess) = (Aim::read(&ENTRY, given)?, excess::read(given)?);
-        Ok(Self { aim, epsilon, delta, noise, pool, secure_aggregation, target_gap, max_excess })
+        let (asked, shares) = (Asked::read(given, pool, secure_aggregation)?, None);
+        Ok(Self {
+            aim,
+            epsilon,
+            delta,
+            noise,
+            pool,
+            secure_aggregation,
+            asked,
+            shares,
+            target_gap,
+            max_excess,
+        })
     }
 
     fn terms(&self) -> Result<Release, Error> {
         let (epsilon, delta) = budget(self.epsilon, self.delta)?;
         let terms = OneShotTerms::new(epsilon, delta)
             .map_err(|error| Error::usage("config::privacy", error.to_string()))?;
-        let secure_aggregation = self.secure_aggregation;
-        let pooling =
-            if self.pool { Pooling::Pooled { secure_aggregation } } else { Pooling::Local };
+        let Self { secure_aggregation, shares, .. } = *self;
+        let pooled = Pooling::Pooled { secure_aggregation, shares };
+        let pooling = if self.pool { pooled } else { Pooling::Local };
         Ok(Release { terms, delta, pooling })
     }
 
@@ -196,6 +216,7 @@ impl Method for Run {
         written.push("noise", Some(self.noise.to_string()));
         written.push("pool", Some(self.pool));
         written.push("secure-aggregation", Some(self.secure_aggregation));
+        self.asked.write(&mut written);
         written.push("target-gap", self.target_gap);
         written.push("max-excess", self.max_excess);
         if self.shares_release() { written } else { written.without("lambda") }
@@ -217,7 +238,8 @@ impl Method for Run {
     fn settle(&self, study: &Study) -> Result<Arc<dyn Method>, Error> {
         excess::check(self.max_excess, study)?;
         let delta = self.delta.or(Some(usual_delta(study.rows())));
-        Ok(Arc::new(Self { aim: self.aim.settled(study), delta, ..self.clone() }))
+        let (aim, shares) = (self.aim.settled(study), self.asked.of(study)?);
+        Ok(Arc::new(Self { aim, delta, shares, ..self.clone() }))
     }
 
     fn announced(&self, study: &Study, counts: &Counts) -> Announced {
@@ -228,7 +250,8 @@ impl Method for Run {
     }
 
     fn offered(&self, _: &Study, _: usize) -> Result<(Claim, f64, f64), Error> {
-        Ok((Claim::Gaussian, self.epsilon, self.delta.unwrap_or_default()))
+        let claim = self.shares.map_or(Claim::Gaussian, Claim::Shared);
+        Ok((claim, self.epsilon, self.delta.unwrap_or_default()))
     }
 
     fn privacy(&self, study: &Study, said: &Statement) -> Result<Privacy, Error> {
@@ -245,6 +268,18 @@ impl Method for Run {
             }
         };
         let source = where_noise_is_from(said, "release about", study.is_paid());
+        if let Some(claim) = shares::claim(said) {
+            let statement = format!(
+                "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
+                 attribute of every {unit}, in each silo, against {}. {} One message of sums over all \
+                 silos, integer noise of which each adds a share; every lambda and model that is trained on \
+                 it is free. It is a model of the sensitive attribute given the features: what they predict \
+                 stays predictable. {source} Features and labels are not protected.",
+                claim.against,
+                claim.words()
+            );
+            return Ok(Privacy { claim: Some(claim), ..Privacy::holding(said, statement) });
+        }
         let statement = format!(
             "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
              attribute of every {unit}, in each silo, against {who}: one message of noisy sums per \

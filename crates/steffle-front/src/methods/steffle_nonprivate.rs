@@ -48,9 +48,8 @@ pub(crate) static ENTRY: Entry = Entry {
                     numbers for",
     look: Look { colour: "blue", marker: "plus" },
     reason: |entry, key, mode| match key {
-        "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "local-epochs" => {
-            usual_reason(entry, key)
-        }
+        "sign" | "target-gap" | "max-excess" | "pool" | "secure-aggregation" | "noise-shares"
+        | "colluders" | "local-epochs" => usual_reason(entry, key),
         _ => by_mode(key, mode),
     },
     build: |given| Ok(Arc::new(Run(Descending::read(&ENTRY, given, Mode::None, None)?))),

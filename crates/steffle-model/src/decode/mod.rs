@@ -11,11 +11,13 @@ mod correction;
 mod energy;
 mod evidence;
 mod linear;
+mod share;
 
 pub use correction::{Corrected, Correction};
 pub use energy::Energy;
 pub use evidence::Evidence;
 pub use linear::{linear, memberships};
+pub use share::{STEPS, ShareScale, table_factor};
 
 use crate::linear::{Cholesky, NotPositive, Symmetric};
 

@@ -49,7 +49,7 @@ impl Account {
         let made_for = (offer.offer().epsilon, offer.offer().delta);
         Ok(match offer.share() {
             Share::Nothing => Self::Nothing,
-            Share::Gaussian { squared } => {
+            Share::Gaussian { squared, .. } => {
                 let count = match accounts {
                     Accounts::One => 1,
                     Accounts::Blocks(0) | Accounts::Units(0) => return Err(Refusal::Kind),
@@ -167,9 +167,9 @@ impl Account {
             }
             _ => None,
         };
-        match own.or_else(|| self.dearest()) {
-            Some(squared) => Share::Gaussian { squared },
-            None => share,
+        match (own.or_else(|| self.dearest()), share) {
+            (Some(squared), Share::Gaussian { honest, .. }) => Share::Gaussian { squared, honest },
+            _ => share,
         }
     }
 

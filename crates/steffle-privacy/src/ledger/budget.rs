@@ -29,6 +29,13 @@
 //! as randomised response. The true delta of that is several times the claimed one. For the same
 //! reason pots are never exchanged, and nothing is given back to another pot.
 //!
+//! *Alone.* Where sites share noise, a Gaussian message costs mu^2 against the server and c sites, and
+//! N - c times that against the server and all other sites. The second is a filter of its own: every
+//! Gaussian grant takes both, one whose noise is all the store's own the same from each. So, without
+//! any assumption about other sites, whatever the store ever releases is (epsilon_alone,
+//! delta)-private by 1. to 4. with the pot for that. It is never smaller than the Gaussian pot, so
+//! that it refuses nothing where no noise is shared. Tests: `tests::alone`.
+//!
 //! Tests: `tests::pots::a_policy_splits_its_budget_for_life`, `tests::pots::pots_are_never_exchanged`.
 
 use serde::{Deserialize, Serialize};
@@ -39,6 +46,7 @@ use crate::discrete;
 use crate::error::{PrivacyError, Result};
 use crate::quantity::{Delta, Epsilon, Mu};
 use crate::rounding::{difference_down, product_down, sum_up};
+use crate::shares::squared_alone;
 use crate::together::Promise;
 
 /// What the operator of a store allows, for its life. An empty list allows all.
@@ -49,6 +57,10 @@ pub struct Policy {
     pub epsilon: f64,
     /// The promise to everyone in the store; 0 only if all of it is for pure releases.
     pub delta: f64,
+    /// The promise to everyone in the store even if all other sites help the server, where sites
+    /// share noise; at least epsilon, and epsilon where it is not given: no noise is shared then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_alone: Option<f64>,
     /// The part of epsilon for pure releases.
     #[serde(default)]
     pub pure_share: f64,
@@ -83,6 +95,10 @@ pub(super) struct Pots {
     /// Of Gaussian messages, in mu^2.
     gaussian: f64,
     made_for: (f64, f64),
+    /// Of Gaussian messages as they are if all other sites help the server, in mu^2.
+    alone: f64,
+    /// The epsilon of that, at the same delta.
+    alone_for: f64,
     sampled: (f64, f64),
     pure: f64,
 }
@@ -91,6 +107,7 @@ pub(super) struct Pots {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Taken {
     gaussian: f64,
+    alone: f64,
     sampled: (f64, f64),
     pure: f64,
 }
@@ -121,6 +138,10 @@ pub struct Balance {
     pub gaussian_epsilon: f64,
     /// What the Gaussian pot was made for.
     pub gaussian_delta: f64,
+    /// Gaussian messages as they are if all other sites help the server, in mu.
+    pub alone: Amount,
+    /// What that was made for.
+    pub alone_epsilon: f64,
     /// Sampled plans, in epsilon.
     pub sampled: Amount,
     /// Sampled plans, in delta.
@@ -137,9 +158,19 @@ impl Balance {
         sum_up(sum_up(gaussian, self.sampled.taken), self.pure.taken)
     }
 
-    /// The epsilon of the largest Gaussian run that still fits, at the delta of its pot.
+    /// The epsilon of the largest Gaussian run, with all of its own noise, that still fits, at the
+    /// delta of its pot.
     pub fn gaussian_epsilon_left(&self) -> f64 {
-        self.gaussian_epsilon_of(self.gaussian.left).min(self.gaussian_epsilon)
+        let left = self.gaussian.left.min(self.alone.left);
+        self.gaussian_epsilon_of(left).min(self.gaussian_epsilon)
+    }
+
+    /// The epsilon of all that Gaussian runs have taken if all other sites help the server, at the
+    /// delta of their pot.
+    pub fn alone_epsilon_taken(&self) -> f64 {
+        let mu = self.alone.taken.try_into().ok().zip(self.gaussian_delta.try_into().ok());
+        let epsilon = mu.and_then(|(mu, delta): (Mu, Delta)| discrete::epsilon(mu, delta).ok());
+        epsilon.unwrap_or(self.alone_epsilon).min(self.alone_epsilon)
     }
 
     /// The same after one more run about everybody, or nothing where it does not fit.
@@ -151,13 +182,15 @@ impl Balance {
         };
         match (run.mu().ok()?, run.delta) {
             (Some(mu), _) => {
-                let pot = self.gaussian;
-                let squared = sum_up(pot.taken * pot.taken, mu.value() * mu.value());
-                // Roots of squares are known to a few units in the last place.
-                let left = (pot.whole * pot.whole - squared).max(0.0).sqrt();
-                let taken = squared.sqrt();
-                let fits = taken <= pot.whole * (1.0 + 8.0 * f64::EPSILON);
-                fits.then_some(Self { gaussian: Amount { taken, left, ..pot }, ..*self })
+                let after = |pot: Amount| {
+                    let squared = sum_up(pot.taken * pot.taken, mu.value() * mu.value());
+                    // Roots of squares are known to a few units in the last place.
+                    let left = (pot.whole * pot.whole - squared).max(0.0).sqrt();
+                    let taken = squared.sqrt();
+                    let fits = taken <= pot.whole * (1.0 + 8.0 * f64::EPSILON);
+                    fits.then_some(Amount { taken, left, ..pot })
+                };
+                Some(Self { gaussian: after(self.gaussian)?, alone: after(self.alone)?, ..*self })
             }
             (None, None) => Some(Self { pure: more(self.pure, run.epsilon.value())?, ..*self }),
             (None, Some(delta)) => Some(Self {
@@ -182,6 +215,7 @@ impl Policy {
         Self {
             epsilon,
             delta,
+            epsilon_alone: None,
             pure_share: 0.0,
             sampled_share: 0.0,
             methods: Vec::new(),
@@ -210,6 +244,15 @@ impl Policy {
 }
 
 impl Pots {
+    const NONE: Self = Self {
+        gaussian: 0.0,
+        made_for: (0.0, 0.0),
+        alone: 0.0,
+        alone_for: 0.0,
+        sampled: (0.0, 0.0),
+        pure: 0.0,
+    };
+
     /// The pots of a policy. Refuses shares that are no parts, and a budget that one of its pots
     /// cannot use.
     pub(super) fn of(policy: &Policy) -> Result<Self> {
@@ -237,7 +280,13 @@ impl Pots {
         let sampled = (epsilon * policy.sampled_share).min(left);
         let sampled_delta = (delta * policy.sampled_share).min(delta);
         let made_for = (difference_down(left, sampled), difference_down(delta, sampled_delta));
-        let none = Self { gaussian: 0.0, made_for: (0.0, 0.0), sampled: (0.0, 0.0), pure };
+        let alone = policy.epsilon_alone.map_or(Ok(epsilon), |given| {
+            let checked = Epsilon::try_from(given)?.value();
+            let (name, allowed) = ("epsilon alone", "at least epsilon, which it is for too");
+            let refused = PrivacyError::OutOfRange { name, given, allowed };
+            if checked < epsilon { Err(refused) } else { Ok(checked) }
+        })?;
+        let none = Self { pure, ..Self::NONE };
         let none = match policy.sampled_share {
             0.0 => none,
             _ => Self { sampled: (sampled, sampled_delta), ..none },
@@ -246,16 +295,23 @@ impl Pots {
             return Ok(none);
         }
         let mu = discrete::budget(made_for.0.try_into()?, made_for.1.try_into()?)?.value();
-        Ok(Self { gaussian: product_down(mu, mu), made_for, ..none })
+        let alone_for = difference_down(difference_down(alone, pure), sampled);
+        let alone = discrete::budget(alone_for.try_into()?, made_for.1.try_into()?)?.value();
+        let (gaussian, alone) = (product_down(mu, mu), product_down(alone, alone));
+        Ok(Self { gaussian, made_for, alone, alone_for, ..none })
     }
 
     /// The pots of a store without a policy: what its first offer needs, and no more.
     pub(super) fn of_first(offer: &CheckedOffer) -> Self {
-        let none = Self { gaussian: 0.0, made_for: (0.0, 0.0), sampled: (0.0, 0.0), pure: 0.0 };
+        let none = Self::NONE;
         let made_for = (offer.offer().epsilon, offer.offer().delta);
         match offer.share() {
             Share::Nothing => none,
-            Share::Gaussian { squared } => Self { gaussian: squared, made_for, ..none },
+            Share::Gaussian { squared, honest } => {
+                let alone = squared_alone(squared, honest);
+                let alone_for = offer.epsilon_alone().unwrap_or(made_for.0);
+                Self { gaussian: squared, made_for, alone, alone_for, ..none }
+            }
             Share::Sampled { epsilon, delta, .. } => Self { sampled: (epsilon, delta), ..none },
             Share::Pure { epsilon } => Self { pure: epsilon, ..none },
         }
@@ -269,9 +325,15 @@ impl Pots {
         };
         let mu = |squared: f64| squared.sqrt();
         let up = |squared: f64| if squared == 0.0 { 0.0 } else { squared.sqrt().next_up() };
-        let Amount { whole, taken: squared, left } = pot(self.gaussian, taken.gaussian);
+        let in_mu = |Amount { whole, taken, left }| Amount {
+            whole: mu(whole),
+            taken: up(taken),
+            left: mu(left),
+        };
         Balance {
-            gaussian: Amount { whole: mu(whole), taken: up(squared), left: mu(left) },
+            gaussian: in_mu(pot(self.gaussian, taken.gaussian)),
+            alone: in_mu(pot(self.alone, taken.alone)),
+            alone_epsilon: self.alone_for,
             gaussian_epsilon: self.made_for.0,
             gaussian_delta: self.made_for.1,
             sampled: pot(self.sampled.0, taken.sampled.0),
@@ -288,14 +350,18 @@ impl Pots {
             }
             let left = difference_down(whole, taken).max(0.0);
             // Gaussian pots are kept in mu^2 and told in mu.
-            let told = |value: f64| if pot == Pot::Gaussian { value.sqrt() } else { value };
+            let squares = matches!(pot, Pot::Gaussian | Pot::Alone);
+            let told = |value: f64| if squares { value.sqrt() } else { value };
             let (spent, asked, left) = (told(taken), told(asked), told(left));
             Err(Refusal::Budget { pot, spent, asked, left, epsilon, delta })
         };
         match share {
             Share::Nothing => Ok(()),
-            Share::Gaussian { squared } => {
-                check(Pot::Gaussian, taken.gaussian, squared, self.gaussian, self.made_for)
+            Share::Gaussian { squared, honest } => {
+                check(Pot::Gaussian, taken.gaussian, squared, self.gaussian, self.made_for)?;
+                let alone = squared_alone(squared, honest);
+                let made_for = (self.alone_for, self.made_for.1);
+                check(Pot::Alone, taken.alone, alone, self.alone, made_for)
             }
             Share::Sampled { epsilon, delta, .. } => {
                 check(Pot::Sampled, taken.sampled.0, epsilon, self.sampled.0, self.sampled)?;
@@ -314,6 +380,7 @@ impl Taken {
         let both = |a: (f64, f64), b: (f64, f64)| (sum_up(a.0, b.0), sum_up(a.1, b.1));
         Self {
             gaussian: sum_up(self.gaussian, other.gaussian),
+            alone: sum_up(self.alone, other.alone),
             sampled: both(self.sampled, other.sampled),
             pure: sum_up(self.pure, other.pure),
         }
@@ -324,6 +391,7 @@ impl Taken {
         let larger = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
         Self {
             gaussian: self.gaussian.max(other.gaussian),
+            alone: self.alone.max(other.alone),
             sampled: larger(self.sampled, other.sampled),
             pure: self.pure.max(other.pure),
         }
@@ -333,9 +401,11 @@ impl Taken {
     pub(super) fn and(self, share: Share) -> Self {
         match share {
             Share::Nothing => self,
-            Share::Gaussian { squared } => {
-                Self { gaussian: sum_up(self.gaussian, squared), ..self }
-            }
+            Share::Gaussian { squared, honest } => Self {
+                gaussian: sum_up(self.gaussian, squared),
+                alone: sum_up(self.alone, squared_alone(squared, honest)),
+                ..self
+            },
             Share::Sampled { epsilon, delta, .. } => {
                 let sampled = (sum_up(self.sampled.0, epsilon), sum_up(self.sampled.1, delta));
                 Self { sampled, ..self }

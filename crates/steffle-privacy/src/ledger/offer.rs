@@ -9,6 +9,7 @@ use crate::error::{PrivacyError, Result};
 use crate::event::{Event, Neighbours};
 use crate::quantity::{Delta, Epsilon};
 use crate::rounding;
+use crate::shares::NoiseShares;
 
 /// What a run promises about a store, before anything is read.
 ///
@@ -25,7 +26,7 @@ use crate::rounding;
 ///     claim: Claim::Gaussian,
 ///     noise: NoiseKind::Secure,
 /// };
-/// let Share::Gaussian { squared } = offer.check()?.share() else { unreachable!() };
+/// let Share::Gaussian { squared, .. } = offer.check()?.share() else { unreachable!() };
 /// assert!((squared.sqrt() - 0.2367).abs() < 1e-4);
 /// # Ok::<(), steffle_privacy::PrivacyError>(())
 /// ```
@@ -64,6 +65,8 @@ pub enum Claim {
     Nothing,
     /// By Gaussian messages whose costs are added up.
     Gaussian,
+    /// The same, where every site adds a share of the noise and only sums over all sites are read.
+    Shared(NoiseShares),
     /// By the rounds of a sampled plan.
     Sampled(Event),
     /// By pure releases whose epsilons are added up.
@@ -97,6 +100,9 @@ pub enum Share {
     Gaussian {
         /// mu^2 in all, rounded down.
         squared: f64,
+        /// Sites whose noise the claim counts on; 1 where every site adds all of its own. A store
+        /// whose share of the noise stands alone has spent so many times the square.
+        honest: u32,
     },
     /// A sampled plan.
     Sampled {
@@ -124,6 +130,16 @@ pub struct CheckedOffer {
     share: Share,
 }
 
+impl Claim {
+    /// How its noise is shared between sites, where it is.
+    pub fn shares(&self) -> Option<NoiseShares> {
+        match *self {
+            Self::Shared(shares) => Some(shares),
+            Self::Nothing | Self::Gaussian | Self::Sampled(_) | Self::Pure => None,
+        }
+    }
+}
+
 impl Offer {
     /// Refuses numbers that make no promise, a delta beside a pure claim, and a sampled plan that
     /// costs more than was offered.
@@ -139,10 +155,11 @@ impl Offer {
     pub fn check(self) -> Result<CheckedOffer> {
         let share = match self.claim {
             Claim::Nothing => Share::Nothing,
-            Claim::Gaussian => {
+            Claim::Gaussian | Claim::Shared(_) => {
                 let (epsilon, delta) = self.promise()?;
                 let mu = discrete::budget(epsilon, delta)?.value();
-                Share::Gaussian { squared: rounding::product_down(mu, mu) }
+                let honest = self.claim.shares().map_or(1, NoiseShares::honest);
+                Share::Gaussian { squared: rounding::product_down(mu, mu), honest }
             }
             Claim::Sampled(event) => {
                 if event.neighbours == Neighbours::AddRemove {
@@ -190,6 +207,13 @@ impl CheckedOffer {
     /// What it takes from a store.
     pub fn share(&self) -> Share {
         self.share
+    }
+
+    /// The epsilon that is left if all other sites help the server, where sites share noise.
+    pub fn epsilon_alone(&self) -> Option<f64> {
+        let Offer { claim, epsilon, delta, .. } = &self.offer;
+        let (epsilon, delta) = (Epsilon::try_from(*epsilon).ok()?, Delta::try_from(*delta).ok()?);
+        claim.shares()?.alone(epsilon, delta).ok()
     }
 
     /// Whether it promises anything.

@@ -125,6 +125,8 @@ pub enum Refusal {
 pub enum Pot {
     /// The store's pot of Gaussian messages, in mu.
     Gaussian,
+    /// The store's pot of Gaussian messages as they are if all other sites help the server, in mu.
+    Alone,
     /// The store's pot of sampled plans, in epsilon.
     Sampled,
     /// The store's pot of sampled plans, in delta.
@@ -177,7 +179,9 @@ impl Refusal {
 impl Pot {
     fn amount(self, value: f64) -> String {
         match self {
-            Self::Gaussian | Self::GaussianGrant | Self::Round => format!("mu {value}"),
+            Self::Gaussian | Self::Alone | Self::GaussianGrant | Self::Round => {
+                format!("mu {value}")
+            }
             Self::Sampled | Self::Pure | Self::PureGrant => format!("epsilon {value}"),
             Self::SampledDelta => format!("delta {value:e}"),
             Self::Rounds => format!("{value} round(s)"),
@@ -187,6 +191,9 @@ impl Pot {
     fn words(self) -> &'static str {
         match self {
             Self::Gaussian => "its pot for Gaussian messages",
+            Self::Alone => {
+                "its pot for Gaussian messages if all other sites help the server (epsilon alone)"
+            }
             Self::Sampled | Self::SampledDelta => "its pot for sampled plans",
             Self::Pure => "its pot for pure releases",
             Self::GaussianGrant => "the run's share for Gaussian messages",

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::cost::{Cost, NoiseKind, Receipt, largest_round};
 use super::offer::{CheckedOffer, Share};
 use crate::rounding::sum_up;
+use crate::shares::NoiseShares;
 
 /// How far a statement goes.
 ///
@@ -33,6 +34,13 @@ pub struct Statement {
     pub epsilon: Option<f64>,
     /// What was offered.
     pub delta: Option<f64>,
+    /// How its noise was shared between sites, where it was: the claim is then against the server
+    /// and so many of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<NoiseShares>,
+    /// What is left of the claim then if all other sites help the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_alone: Option<f64>,
     /// Whether the mechanism keeps the promise, given secret noise.
     pub holds: bool,
     /// What Gaussian messages have cost, rounded up: bookkeeping, not a claim. With an account per
@@ -54,6 +62,8 @@ impl Statement {
             kind: self.kind.min(other.kind),
             epsilon: larger(self.epsilon, other.epsilon),
             delta: larger(self.delta, other.delta),
+            shares: self.shares.or(other.shares),
+            epsilon_alone: larger(self.epsilon_alone, other.epsilon_alone),
             holds: self.holds && other.holds,
             spent_mu: larger(self.spent_mu, other.spent_mu),
             replies: self.replies.max(other.replies),
@@ -74,8 +84,17 @@ impl Statement {
 pub fn statement(offer: &CheckedOffer, receipts: &[Receipt]) -> Statement {
     let replies = receipts.len() as u64;
     if !offer.claims() {
-        let (kind, holds) = (StatementKind::None, false);
-        return Statement { kind, epsilon: None, delta: None, holds, spent_mu: None, replies };
+        let (kind, holds, none) = (StatementKind::None, false, None);
+        return Statement {
+            kind,
+            epsilon: none,
+            delta: none,
+            shares: None,
+            epsilon_alone: none,
+            holds,
+            spent_mu: none,
+            replies,
+        };
     }
     let asked = offer.offer();
     let secret = asked.noise == NoiseKind::Secure
@@ -84,6 +103,8 @@ pub fn statement(offer: &CheckedOffer, receipts: &[Receipt]) -> Statement {
         kind: if secret { StatementKind::Private } else { StatementKind::Simulation },
         epsilon: Some(asked.epsilon),
         delta: Some(asked.delta),
+        shares: asked.claim.shares(),
+        epsilon_alone: offer.epsilon_alone(),
         holds: fits(offer.share(), receipts),
         spent_mu: spent(offer.share(), receipts),
         replies,
@@ -100,7 +121,7 @@ fn fits(share: Share, receipts: &[Receipt]) -> bool {
     let mut epsilons = 0.0;
     receipts.iter().all(|receipt| match (share, receipt.cost) {
         (_, Cost::Free) => true,
-        (Share::Gaussian { squared: most }, Cost::Gaussian { squared, .. }) => squared <= most,
+        (Share::Gaussian { squared: most, .. }, Cost::Gaussian { squared, .. }) => squared <= most,
         (Share::Sampled { event, .. }, Cost::Planned { squared, .. }) => {
             let allowed = left > 0 && squared <= largest_round(&event);
             left = left.saturating_sub(1);

@@ -1,4 +1,5 @@
 mod accounts;
+mod alone;
 mod book;
 mod pots;
 mod promises;
@@ -54,7 +55,7 @@ fn sampled(epsilon: f64, delta: f64) -> CheckedOffer {
 }
 
 fn squared_of(offer: &CheckedOffer) -> f64 {
-    let Share::Gaussian { squared } = offer.share() else { panic!("{:?}", offer.share()) };
+    let Share::Gaussian { squared, .. } = offer.share() else { panic!("{:?}", offer.share()) };
     squared
 }
 

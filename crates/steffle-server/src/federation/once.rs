@@ -1,6 +1,9 @@
 //! A release over all nodes: what each is asked for, and what is made of pooled sums.
 
-use steffle_model::decode::{ClassSums, Moments, linear};
+use steffle_model::decode::{ClassSums, Moments, ShareScale, linear};
+use steffle_model::linear::Whitening;
+use steffle_privacy::NoiseShares;
+use steffle_privacy::discrete::SMALLEST_SCALE;
 use steffle_privacy::ledger::Claim;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::ClassRelease;
@@ -23,6 +26,8 @@ pub enum Pooling {
         /// The job declares that sums are added up under secure aggregation, so that no silo's
         /// matrix is seen by itself.
         secure_aggregation: bool,
+        /// How all silos share one noise; `None` where each adds all of its own.
+        shares: Option<NoiseShares>,
     },
 }
 
@@ -87,22 +92,33 @@ impl<T: Transport> Federation<T> {
         pooling: Pooling,
         terms: Option<&OneShotTerms>,
     ) -> Result<OneShot, FederationError> {
+        if pooling.shares().is_some() && self.trips.may_drop() {
+            return Err(FederationError::MissingShares);
+        }
         match terms {
             None => self.open_plainly()?,
             Some(terms) => {
                 let (epsilon, delta) = (terms.epsilon().value(), terms.delta().value());
-                let offer = self.offer(Claim::Gaussian, epsilon, delta, 1)?;
+                let claim = pooling.shares().map_or(Claim::Gaussian, Claim::Shared);
+                let offer = self.offer(claim, epsilon, delta, 1)?;
                 let terms = Terms::Exact(terms.share());
                 self.open(offer, |offer| Opening { terms, ..Opening::plain(offer) })?;
             }
         }
         let agreed = match pooling {
             Pooling::Local => None,
-            Pooling::Pooled { secure_aggregation } => Some(self.agree(secure_aggregation)?),
+            Pooling::Pooled { secure_aggregation, .. } => Some(self.agree(secure_aggregation)?),
         };
-        let request = Release::Features { agreed };
+        let shared = match (pooling.shares(), terms, &agreed) {
+            (Some(shares), Some(terms), Some(agreed)) => {
+                Some(self.common_noise(shares, terms, agreed)?)
+            }
+            _ => None,
+        };
+        let share = shared.as_ref().map(|shared| shared.scale);
+        let request = Release::Features { agreed, share };
         self.trips.ask(self.silos.clone(), 0, &request)?;
-        let Release::Features { agreed } = request else { return Err(FederationError::Empty) };
+        let Release::Features { agreed, .. } = request else { return Err(FederationError::Empty) };
         // What holders elsewhere released goes on to the silos that it is about.
         let sums = if self.holders.is_empty() { None } else { Some(self.held_sums()?) };
         let pooled = match (agreed, sums) {
@@ -112,7 +128,9 @@ impl<T: Transport> Federation<T> {
                 self.trips.ask_each(self.silos.clone(), 0, about)?;
                 None
             }
-            (Some(agreed), sums) => Some(self.decode_pooled(&agreed, sums.as_deref())?),
+            (Some(agreed), sums) => {
+                Some(self.decode_pooled(&agreed, sums.as_deref(), shared.as_ref())?)
+            }
         };
         self.close()?;
         Ok(OneShot { kind: terms.map(|_| self.agreement.noise), pooling, pooled })
@@ -132,7 +150,7 @@ impl<T: Transport> Federation<T> {
 
     /// What all holders together released about each silo.
     fn held_sums(&mut self) -> Result<Vec<FeatureSums>, FederationError> {
-        let request = Release::Features { agreed: None };
+        let request = Release::Features { agreed: None, share: None };
         let totals = self.trips.ask_sum(self.holders.clone(), 0, &request)?.silos;
         if totals.len() == self.silos.len() {
             Ok(totals)
@@ -146,17 +164,22 @@ impl<T: Transport> Federation<T> {
         &mut self,
         agreed: &Agreed,
         sums: Option<&[FeatureSums]>,
+        shared: Option<&Shared>,
     ) -> Result<(ClassSums, Moments), FederationError> {
         let about = |place: usize| Pool::Moments { sums: sums.map(|sums| sums[place].clone()) };
         let mut pooled = self.trips.ask_sum_each(self.silos.clone(), 0, about)?;
         let mut normal = agreed.gram.clone();
         normal.add_diagonal(steffle_model::decode::GAMMA);
-        let variance = number(&pooled.numbers, 1)?;
-        if pooled.vectors.len() < 2 {
+        let sums = pooled.vectors.split_off(1.min(pooled.vectors.len()));
+        let total = pooled.vectors.pop().ok_or(FederationError::Incomplete("pooled"))?;
+        let message = match shared {
+            None => ClassSums { sums, variance: number(&pooled.numbers, 1)? },
+            Some(shared) => self.read_shares(shared, agreed, &pooled.shares, &total),
+        };
+        let sized = |sum: &Vec<f64>| sum.len() == total.len();
+        if message.sums.is_empty() || !message.sums.iter().all(sized) {
             return Err(FederationError::Incomplete("pooled"));
         }
-        let message = ClassSums { sums: pooled.vectors.split_off(1), variance };
-        let total = pooled.vectors.swap_remove(0);
         let records = number(&pooled.numbers, 0)?;
         let moments = Moments { records, normal, total, gram: pooled.matrix };
         let rule = linear(&moments, &message)?;
@@ -164,8 +187,56 @@ impl<T: Transport> Federation<T> {
         Ok((message, moments))
     }
 
+    /// What every silo's share of one noise is drawn with.
+    fn common_noise(
+        &self,
+        shares: NoiseShares,
+        terms: &OneShotTerms,
+        agreed: &Agreed,
+    ) -> Result<Shared, FederationError> {
+        let whitening = Whitening::new(agreed.gram.clone(), steffle_model::decode::GAMMA)?;
+        let (classes, squared) = (self.agreement.scores.classes, terms.share().round);
+        let least = (shares.honest(), SMALLEST_SCALE);
+        let scale = ShareScale::new((&whitening, agreed.cap), classes, squared, least);
+        let scale = scale.ok_or(FederationError::NoShare)?;
+        Ok(Shared { shares, whitening, scale })
+    }
+
+    /// The message that all silos' shares add up to. The noise of all of them is in it; the claim
+    /// counts on those of N - c.
+    fn read_shares(
+        &self,
+        shared: &Shared,
+        agreed: &Agreed,
+        sums: &[Vec<i128>],
+        total: &[f64],
+    ) -> ClassSums {
+        let Shared { shares, whitening, scale } = shared;
+        let fits = |sum: &Vec<i128>| sum.len() == whitening.size();
+        let sums = if sums.iter().all(fits) { sums } else { &[] };
+        let classes = self.agreement.scores.classes;
+        scale.read(sums, shares.sites(), (whitening, agreed.cap), total, classes)
+    }
+
     fn pool(&mut self, request: &Pool) -> Result<PooledSums, FederationError> {
         self.trips.ask_sum(self.silos.clone(), 0, request)
+    }
+}
+
+/// One noise of which every silo has a share.
+struct Shared {
+    shares: NoiseShares,
+    whitening: Whitening,
+    scale: ShareScale,
+}
+
+impl Pooling {
+    /// How silos share noise, where they do.
+    pub fn shares(self) -> Option<NoiseShares> {
+        match self {
+            Self::Local => None,
+            Self::Pooled { shares, .. } => shares,
+        }
     }
 }
 

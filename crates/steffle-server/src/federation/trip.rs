@@ -135,6 +135,11 @@ impl<T: Transport> Trips<T> {
         places.filter(move |place| drops.as_ref().is_none_or(|drops| !drops.has(*place)))
     }
 
+    /// Whether the run may go on without sites.
+    pub(super) fn may_drop(&self) -> bool {
+        self.roster.drops.is_some()
+    }
+
     pub(super) fn is_absent(&self, place: usize) -> bool {
         self.roster.drops.as_ref().is_some_and(|drops| drops.has(place))
     }

@@ -18,6 +18,9 @@ pub struct Allows {
     pub secret: bool,
     /// No book keeps the budget: nothing is promised.
     pub unbooked: bool,
+    /// What it adds to sums leaves under masks, so that nobody reads it but as a summand. Nothing
+    /// makes masks yet: no site says so.
+    pub masked: bool,
 }
 
 impl Allows {
@@ -50,6 +53,12 @@ impl Allows {
             return refuse(
                 "secret noise is asked for; without a ledger nothing is promised".to_owned(),
             );
+        }
+        if offer.claim.shares().is_some() && offer.noise == NoiseKind::Secure && !self.masked {
+            let text = "secret noise is to be shared between sites, and what this site sends is not \
+                        masked: its sums would be read with less noise than is claimed; use \
+                        --noise-shares each, or --noise simulated to see what sharing would give";
+            return Err(Refused::new("steffle::node::shares", text));
         }
         Ok(())
     }

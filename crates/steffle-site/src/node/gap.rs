@@ -16,7 +16,9 @@ impl Party {
         let (classes, notion) = (self.classes(), self.join.scores.notion);
         let (pools, unfinished) = (self.pools(), f64::from(u8::from(self.once.unfinished)));
         let message = self.once.message.clone();
-        let Some(message) = message else { return Err(Refused::state("nothing was released")) };
+        if message.is_none() && !self.once.shared {
+            return Err(Refused::state("nothing was released"));
+        }
         let ready = self.ready()?;
         let Ready { capped, moments } = &*ready;
         let division = &*self.records()?;
@@ -37,6 +39,7 @@ impl Party {
         if pools {
             return Ok(GapSums { models, expected, energy: None, messages: 0.0, unfinished });
         }
+        let Some(message) = message else { return Err(Refused::state("nothing was released")) };
         // The silo's own message: nothing of the size of the features leaves it.
         let several = asked.thetas.len() > 1;
         if !several {

@@ -7,12 +7,12 @@ use steffle_attributes::{
     Asking, AttributesDivision, ClassRelease, FeatureMessage, RandomisedResponse, Released, Request,
 };
 use steffle_attributes::{Capped, fits, mean_gram};
-use steffle_model::decode::{ClassSums, Moments};
+use steffle_model::decode::{ClassSums, Moments, ShareScale};
 use steffle_model::linear::Features;
 use steffle_privacy::Epsilon;
 use steffle_wire::{
-    Agreed, Answer, Classes, Done, Envelope, FeatureReply, FeatureRows, FeatureSums, Kind, Pool,
-    PooledSums, Refused, Release, Summed, TakeIn,
+    Agreed, Answer, Classes, Done, Envelope, FeatureReply, FeatureRows, FeatureShare, FeatureSums,
+    Kind, Pool, PooledSums, Refused, Release, Summed, TakeIn,
 };
 
 use super::party::Party;
@@ -28,6 +28,11 @@ pub(super) struct Once {
     agreed: Option<Agreed>,
     /// What was released about its records, completed by what is public.
     pub(super) message: Option<ClassSums>,
+    /// Its share of what all silos release together, where they share noise; until it is added up,
+    /// once.
+    share: Option<FeatureShare>,
+    /// Whether what was released is a share.
+    pub(super) shared: bool,
     /// The features that it is about: every gap that is estimated needs them again.
     features: Option<Arc<Ready>>,
     /// Whether the decode did not come to its end.
@@ -50,7 +55,15 @@ impl Party {
     ) -> Result<Answer, Refused> {
         match release {
             Release::Classes { epsilon } => self.release_classes(envelope, payload, epsilon),
-            Release::Features { agreed } => self.release_features(envelope, payload, agreed),
+            Release::Features { agreed, share: None } => {
+                self.release_features(envelope, payload, agreed)
+            }
+            Release::Features { agreed: Some(agreed), share: Some(scale) } => {
+                self.release_share(envelope, payload, agreed, scale)
+            }
+            Release::Features { agreed: None, share: Some(_) } => {
+                Err(Refused::state("shares of noise without a common matrix and cap"))
+            }
         }
     }
 
@@ -120,6 +133,39 @@ impl Party {
         Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
     }
 
+    /// A share of a release over all silos. It stays here until it is added up with those of the
+    /// others ([`Pool::Moments`]), and no record is decoded by it: alone it is less noisy than the claim.
+    fn release_share(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        agreed: Agreed,
+        scale: ShareScale,
+    ) -> Result<Answer, Refused> {
+        let mut source = self.source(0)?;
+        // Under another run, message or claim the same share would be in two sums, whose difference
+        // shows what others changed: it is drawn anew there, and paid for.
+        let shares = self.shares().ok_or_else(|| Refused::state("no noise is shared here"))?;
+        let at = [
+            &self.run.0[..],
+            &envelope.sequence.to_le_bytes(),
+            &shares.sites().to_le_bytes(),
+            &shares.colluders().to_le_bytes(),
+        ]
+        .concat();
+        let request = self.request(0, &[payload, &at]);
+        self.once = Once { agreed: Some(agreed), ..Once::default() };
+        let ready = self.ready()?;
+        let Some((records, attributes)) = self.both() else {
+            return Err(Refused::state("noise is shared by nodes with records and attributes"));
+        };
+        let positions: Vec<u32> = (0..records.records().len() as u32).collect();
+        let asking = (&ready.capped, Who::Positions(&positions));
+        let released = attributes.release_share(asking, scale, request, &mut source)?;
+        (self.once.share, self.once.shared) = (Some(released.read()?), true);
+        Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
+    }
+
     /// The features of a release, made when they are first needed.
     pub(super) fn ready(&mut self) -> Result<Arc<Ready>, Refused> {
         if let Some(ready) = &self.once.features {
@@ -153,7 +199,7 @@ impl Party {
                 let count = features.count() as f64;
                 let mut gram = mean_gram(&features);
                 gram.scale(count);
-                Ok(PooledSums { numbers: vec![count], vectors: vec![], matrix: gram })
+                Ok(PooledSums { matrix: gram, ..PooledSums::of(vec![count]) })
             }
             Pool::Cap { gram } => {
                 let division = self.records()?;
@@ -167,6 +213,14 @@ impl Party {
                 self.is_pooled()?;
                 let own = self.once.message.take();
                 let ready = self.ready()?;
+                if self.once.shared {
+                    let share = self.once.share.take();
+                    let share = share.ok_or_else(|| Refused::state("this share was added up"))?;
+                    let Moments { records, total, gram, .. } = &ready.moments;
+                    let (numbers, vectors) = (vec![*records], vec![total.clone()]);
+                    let (matrix, shares) = (gram.clone(), share.sums);
+                    return Ok(PooledSums { numbers, vectors, matrix, shares });
+                }
                 let message = match (sums, own) {
                     (Some(sums), _) => self::completed(&ready.capped, &sums, classes)?,
                     (None, Some(message)) => message,
@@ -176,7 +230,8 @@ impl Party {
                 let vectors = [vec![total.clone()], message.sums.clone()].concat();
                 let numbers = vec![*records, message.variance];
                 self.once.message = Some(message);
-                Ok(PooledSums { numbers, vectors, matrix: gram.clone() })
+                let (matrix, shares) = (gram.clone(), Vec::new());
+                Ok(PooledSums { numbers, vectors, matrix, shares })
             }
         }
     }

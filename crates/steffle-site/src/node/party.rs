@@ -3,8 +3,8 @@
 use steffle_attributes::Attributes;
 use steffle_attributes::noise::NodeNoise;
 use steffle_attributes::{AttributesDivision, Request};
-use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Claim, Ledger};
+use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
     Handover, ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, PassQuestion,
@@ -177,6 +177,9 @@ impl Party {
 
     fn open(&mut self, opening: Opening) -> Result<Done, Refused> {
         let offer = opening.offer.clone().check()?;
+        if let Some(shares) = opening.offer.claim.shares() {
+            self.can_share(shares)?;
+        }
         self.list_units()?;
         if let Divisions::Both(_) | Divisions::Records(_) = self.divisions {
             self.records()?.unprotect();
@@ -191,6 +194,30 @@ impl Party {
         }
         (self.opening, self.round) = (Some(opening), None);
         Ok(Done)
+    }
+
+    /// How the noise of the open run is shared between sites, where it is.
+    pub(super) fn shares(&self) -> Option<NoiseShares> {
+        self.opening.as_ref()?.offer.claim.shares()
+    }
+
+    /// Refuses shares of noise that are not those of the sites of this run: every site adds one, and
+    /// each has both divisions.
+    fn can_share(&self, shares: NoiseShares) -> Result<(), Refused> {
+        let refuse = |why: String| Err(Refused::new("steffle::node::shares", why));
+        let Join { silos, holders, .. } = self.join;
+        if holders > 0 || !matches!(self.divisions, Divisions::Both(_)) {
+            return refuse(
+                "noise is shared by silos that have attributes beside their records; in this run they are \
+                 held elsewhere"
+                    .to_owned(),
+            );
+        }
+        if shares.sites() != silos {
+            let sites = shares.sites();
+            return refuse(format!("shares of {sites} sites in a run of {silos} silos"));
+        }
+        Ok(())
     }
 
     fn close(&mut self) -> Result<Closed, Refused> {

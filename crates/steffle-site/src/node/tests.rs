@@ -19,6 +19,7 @@ use steffle_wire::{
 use super::*;
 
 mod frames;
+mod shares;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
 
@@ -128,7 +129,7 @@ fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
         seen.push(federation.into_transport().seen);
     };
     let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
-    for pooling in [Pooling::Local, Pooling::Pooled { secure_aggregation: true }] {
+    for pooling in [Pooling::Local, Pooling::Pooled { secure_aggregation: true, shares: None }] {
         with(&|federation| {
             let release = federation.release_once(pooling, Some(&terms)).unwrap();
             federation.estimate_gap_after(&release, &[0.0; 3], &[0.5; 3]).unwrap();

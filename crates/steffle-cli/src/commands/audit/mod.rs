@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 use steffle_audit::{
-    AuditError, Finding, Interactive, Mechanism, OneShot, Response, Server, Settings,
+    AuditError, Finding, Interactive, Mechanism, OneShot, Response, Server, Settings, SharedOneShot,
 };
 use steffle_front::NotionName;
-use steffle_privacy::{Delta, Epsilon, Mu, discrete, rounding};
+use steffle_privacy::{Delta, Epsilon, Mu, NoiseShares, discrete, rounding};
 
 use super::sweep::{threads, write};
 use crate::args::{Asking, Attacked, AuditArgs, AuditCommand, AuditWhat, AuditedNotion};
@@ -34,6 +34,10 @@ struct Claim {
 fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
     let claim = claim(args)?;
     let threads = threads(args.threads)?;
+    if args.silos.is_some() && args.method != Attacked::OneShot {
+        let allowed = "left out: silos share the noise of one-shot alone";
+        return Err(refuse("silos", "", allowed));
+    }
     let finding = match (args.method, args.server) {
         (Attacked::Steffle, asking) => {
             let server = match asking {
@@ -52,6 +56,7 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
             "honest",
             "static where all is released at once: whoever asks, the answer is the same",
         )),
+        (Attacked::OneShot, _) if args.silos.is_some() => play(args, threads, shared(args, claim)?),
         (Attacked::OneShot, _) => {
             let Claim { epsilon, delta } = claim;
             play(args, threads, OneShot::new(epsilon, delta, args.classes, &notion(args)))
@@ -67,6 +72,10 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
         "notion": (args.method != Attacked::RandomisedResponse).then(|| name(&args.notion)),
         "seed": args.seed,
     });
+    if let Some(silos) = args.silos {
+        value["silos"] = json!(silos);
+        value["subtracted"] = json!(args.subtracted.or(args.colluders));
+    }
     if let (Value::Object(value), Value::Object(found)) = (&mut value, json!(finding)) {
         value.extend(found);
     }
@@ -78,10 +87,42 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
     verdict(args, &finding)
 }
 
+/// A release whose silos share noise. (Both results may refuse: the shares as they were typed, and the
+/// mechanism.)
+fn shared(
+    args: &AuditArgs,
+    Claim { epsilon, delta }: Claim,
+) -> Result<Result<SharedOneShot, AuditError>, Failure> {
+    let silos = args.silos.unwrap_or_default();
+    let shares = match args.colluders {
+        Some(colluders) => NoiseShares::new(silos, colluders),
+        None => NoiseShares::usual(silos),
+    };
+    let shares = shares.map_err(|error| Failure::usage("config::silos", error.to_string()))?;
+    let known = args.subtracted.unwrap_or(shares.colluders());
+    if known >= shares.sites() {
+        let allowed = "less than --silos: one of them has the person who is attacked";
+        return Err(refuse("subtracted", &known.to_string(), allowed));
+    }
+    Ok(SharedOneShot::new(epsilon, delta, args.classes, &notion(args), shares, known))
+}
+
 /// A broken promise is how the command ends, after its result.
 fn verdict(args: &AuditArgs, finding: &Finding) -> Result<(), Failure> {
     if !finding.violation {
         return Ok(());
+    }
+    if let (Some(silos), Some(subtracted)) = (args.silos, args.subtracted)
+        && NoiseShares::usual(silos)
+            .is_ok_and(|usual| subtracted > args.colluders.unwrap_or(usual.colluders()))
+    {
+        let message = format!(
+            "the shares of {subtracted} silos are subtracted, more than the claim is against: {}",
+            summary(finding)
+        );
+        let help = "this is what the claim does not cover; the epsilon that a plan prints for the case that \
+                    all other silos help is what is left then";
+        return Err(Failure::new(Status::Threshold, "audit::violation", message).help(help));
     }
     let message = format!("{} tells more than it claims: {}", name(&args.method), summary(finding));
     let help = "stop private runs with this build and report it: see SECURITY.md; a build that keeps its \

@@ -45,6 +45,12 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
         "{place}: {books}. Everyone in a store is promised epsilon {epsilon} at delta {delta:e}, for \
          all runs together and for good."
     ));
+    if let Some(alone) = policy.epsilon_alone {
+        text += &wrap(&format!(
+            "Where sites share noise, that is while no more of them help the server than a run says; \
+             if all others do: epsilon {alone}."
+        ));
+    }
     if head.is_none() {
         text += &wrap(
             "Without --head nobody can tell when an older copy of the book is put in its place: keep \
@@ -61,7 +67,7 @@ fn policy(args: &LedgerInitArgs) -> Result<Policy, Failure> {
         let text = fs::read_to_string(path).map_err(|error| Failure::at(path, &error))?;
         return toml::from_str(&text).map_err(|error| {
             let message = format!("{}: not a policy: {}", path.display(), error.message());
-            let help = "a policy has epsilon and delta, and may have pure_share, sampled_share, \
+            let help = "a policy has epsilon and delta, and may have epsilon_alone, pure_share, sampled_share, \
                         methods, modes, notions, open_runs and simulations";
             Failure::data("ledger::policy", message).help(help)
         });
@@ -71,6 +77,7 @@ fn policy(args: &LedgerInitArgs) -> Result<Policy, Failure> {
         return Err(Failure::usage("usage::missing", message));
     };
     Ok(Policy {
+        epsilon_alone: args.epsilon_alone,
         pure_share: args.pure_share,
         sampled_share: args.sampled_share,
         methods: args.methods.clone(),

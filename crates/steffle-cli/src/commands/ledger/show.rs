@@ -142,7 +142,9 @@ fn left(look: &Look, balance: &Balance) -> String {
     };
     let last = look.runs.iter().rev().find(|run| run.mu.is_some_and(|mu| mu > 0.0));
     if let Some((run, mu)) = last.and_then(|run| Some((run, run.mu?))) {
-        let times = ((balance.gaussian.left / mu).powi(2) * (1.0 - 1e-9)).floor();
+        let times = |left: f64, mu: f64| ((left / mu).powi(2) * (1.0 - 1e-9)).floor();
+        let alone = times(balance.alone.left, run.mu_alone.unwrap_or(mu));
+        let times = times(balance.gaussian.left, mu).min(alone);
         text += &format!(
             " Runs that cost epsilon {} like the last one: {times} more.",
             rounding::up(run.costs, 4)
@@ -153,6 +155,14 @@ fn left(look: &Look, balance: &Balance) -> String {
     {
         let more = rounding::down(new.gaussian_epsilon_left(), 4);
         text += &format!(" Whoever joins the store from now on begins with epsilon {more}.");
+    }
+    if let Some(alone) = look.charter.policy.epsilon_alone {
+        let taken = rounding::up(balance.alone_epsilon_taken(), 4);
+        text += &format!(
+            " If all other sites help the server: epsilon {taken} of {} is spent or promised by \
+             Gaussian messages; the store is promised epsilon {alone} then.",
+            rounding::down(balance.alone_epsilon, 4)
+        );
     }
     for (name, pot) in [("sampled plans", balance.sampled), ("pure releases", balance.pure)] {
         if pot.whole > 0.0 {

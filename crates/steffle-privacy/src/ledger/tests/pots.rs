@@ -6,6 +6,7 @@ pub(super) fn policy(epsilon: f64, delta: f64, pure_share: f64, sampled_share: f
     Policy {
         epsilon,
         delta,
+        epsilon_alone: None,
         pure_share,
         sampled_share,
         methods,

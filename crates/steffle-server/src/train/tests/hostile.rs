@@ -124,7 +124,7 @@ fn run_with_liars(number: u64, people: &Population, count: &Arc<Count>) -> Resul
         _ => {
             let pooling = match number % 8 {
                 3 => Pooling::Local,
-                _ => Pooling::Pooled { secure_aggregation: true },
+                _ => Pooling::Pooled { secure_aggregation: true, shares: None },
             };
             let release = federation.release_once(pooling, None).map_err(|e| told(&e))?;
             let theta = vec![0.1; zeros.len()];

@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use steffle_model::metrics::decide;
+use steffle_privacy::NoiseShares;
 use steffle_site::node::InProcess;
 use steffle_wire::ClassRelease;
 
@@ -41,7 +42,7 @@ fn noiseless(
 
 #[test]
 fn who_holds_the_attributes_does_not_matter_without_noise() {
-    let pooled = Pooling::Pooled { secure_aggregation: true };
+    let pooled = Pooling::Pooled { secure_aggregation: true, shares: None };
     for (k, notion) in [(2, Notion::DemographicParity), (3, Notion::EqualizedOdds { labels: 2 })] {
         let mut people = Population::new(300, k, 2);
         people.classes[7] = MISSING_CLASS;
@@ -96,6 +97,32 @@ fn much_privacy_budget_gives_almost_the_model_of_the_true_classes() {
     assert!((ten - fair).abs() < 0.05, "{ten} {fair}");
 }
 
+/// Three silos' shares, added up, are the sums of all: at a large epsilon, those without noise.
+#[test]
+fn shares_of_one_noise_add_up_to_one_message() {
+    let notion = Notion::DemographicParity;
+    for k in [2, 3] {
+        let people = Population::new(300, k, 2);
+        let objective = people.objective(notion);
+        let cuts = [(0..60).collect::<Vec<usize>>(), (60..200).collect(), (200..300).collect()];
+        let silos = || people.silos(&ModelKind::Logistic, notion, &cuts);
+        let plain = Pooling::Pooled { secure_aggregation: true, shares: None };
+        let exact = noiseless(&mut silos(), objective, plain);
+        let shares = Some(NoiseShares::usual(3).unwrap());
+        let shared = Pooling::Pooled { secure_aggregation: true, shares };
+        let theta = |epsilon: f64| {
+            let mut federation = silos();
+            federation.release_once(shared, Some(&terms(epsilon))).unwrap();
+            let public = public(&mut federation);
+            let mut path = FairPath::new(&mut federation, objective, &public, 0.0, TOLERANCE);
+            path.solve(2.0, keep_on).unwrap().theta
+        };
+        close(&theta(1e9), &exact, 1e-2);
+        let far: f64 = theta(0.5).iter().zip(&exact).map(|(a, b)| (a - b).abs()).sum();
+        assert!(far > 1e-2, "{far}");
+    }
+}
+
 fn federation_model() -> Box<dyn Classifier> {
     ModelKind::Logistic.build(LAYOUT, 2).unwrap()
 }
@@ -113,11 +140,11 @@ fn a_second_release_is_refused_and_so_is_a_rare_column() {
     let few = [(0..6).collect::<Vec<usize>>(), (6..200).collect()];
     let mut federation = people.silos(&ModelKind::Logistic, Notion::DemographicParity, &few);
     let terms = terms(1.0);
-    let open = Pooling::Pooled { secure_aggregation: false };
+    let open = Pooling::Pooled { secure_aggregation: false, shares: None };
     let rare = federation.release_once(open, Some(&terms)).unwrap_err();
     assert!(matches!(rare, FederationError::Refused { silo: 0, .. }));
     assert!(rare.to_string().contains("non-zero entries"), "{rare}");
-    let secure = Pooling::Pooled { secure_aggregation: true };
+    let secure = Pooling::Pooled { secure_aggregation: true, shares: None };
     federation.release_once(secure, Some(&terms)).unwrap();
 }
 
