@@ -42,7 +42,7 @@ fn division(classes: &[u16], count: usize, claim: Claim) -> AttributesDivision {
     let ids: Vec<u64> = (0..classes.len() as u64).collect();
     let sealed = Sensitive::new(classes.to_vec());
     let attributes = Attributes::new(ids.clone(), sealed, count).unwrap();
-    let mut division = AttributesDivision::beside(attributes, &ids, None).unwrap();
+    let mut division = AttributesDivision::beside(attributes, &ids.into(), None).unwrap();
     let terms = Terms::Exact(Share { round: MU * MU, table: 0.0 });
     // At delta 1e-9, mu is 0.502 at epsilon 2.92.
     division.open(&offer(claim, 2.92, 1e-9), terms, Accounts::One).unwrap();
