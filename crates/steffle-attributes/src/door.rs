@@ -365,7 +365,7 @@ impl Store {
         sums: Unreleased<M>,
     ) -> Result<Released<M>, AttributesDivisionError> {
         let Reserved { asked, drawn, ticket, noise, claimed } = paid;
-        let mut writer = Writer::default();
+        let mut writer = Writer::with_capacity(1000);
         let noised = M::finish(asked, drawn, sums.0, &mut writer)
             .map_err(|Unpriced| AttributesDivisionError::Unpriced)?;
         let bytes = writer.finish();

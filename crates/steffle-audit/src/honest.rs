@@ -53,7 +53,7 @@ pub(crate) fn questions(heard: &[Heard]) -> Result<Vec<Question>, AuditError> {
         let (envelope, reader) = parse(request)?;
         if envelope.kind == Kind::Round && envelope.part == Part::Request {
             let Round { question, .. } = decode(reader)?;
-            questions.push(question);
+            questions.push(question.into_owned());
         }
     }
     Ok(questions)

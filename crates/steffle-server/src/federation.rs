@@ -205,7 +205,8 @@ impl<T: Transport> Gathered<T> {
     pub fn new(transport: T, run: RunId, roster: Roster) -> Result<Self, FederationError> {
         let all = transport.nodes();
         let schema = SchemaHash([0; 32]);
-        let mut trips = Trips { transport, run, schema, made: 0, roster, needed: false };
+        let mut trips =
+            Trips { transport, run, schema, made: 0, roster, needed: false, rooms: Vec::new() };
         let said = trips.ask_each(0..all, 0, |_| Describe)?;
         let mut said = said.into_iter();
         let here: Vec<bool> = (0..all).map(|place| !trips.is_absent(place)).collect();

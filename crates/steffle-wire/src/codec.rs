@@ -83,6 +83,12 @@ impl Writer {
         Self(Vec::with_capacity(bytes))
     }
 
+    /// In the room of old bytes.
+    pub fn over(mut room: Vec<u8>) -> Self {
+        room.clear();
+        Self(room)
+    }
+
     /// The bytes.
     pub fn finish(self) -> Vec<u8> {
         self.0
@@ -232,9 +238,13 @@ impl<'a> Reader<'a> {
         &mut self,
         item: impl Fn([u8; N]) -> T,
     ) -> Result<Vec<T>, CodecError> {
+        Ok(self.items()?.iter().map(|&chunk| item(chunk)).collect())
+    }
+
+    /// The same, as it lies there.
+    pub fn items<const N: usize>(&mut self) -> Result<&'a [[u8; N]], CodecError> {
         let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
-        let bytes = self.raw(count.saturating_mul(N))?;
-        Ok(bytes.as_chunks::<N>().0.iter().map(|&chunk| item(chunk)).collect())
+        Ok(self.raw(count.saturating_mul(N))?.as_chunks().0)
     }
 
     /// A count, then numbers.

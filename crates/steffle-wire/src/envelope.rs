@@ -163,7 +163,12 @@ impl fmt::Display for Envelope {
 
 /// The bytes of a message.
 pub fn seal(envelope: &Envelope, payload: &impl Encode) -> Vec<u8> {
-    let mut writer = Writer::with_capacity(payload.size_hint());
+    seal_in(Vec::with_capacity(payload.size_hint()), envelope, payload)
+}
+
+/// The same, in the room of old bytes.
+pub fn seal_in(room: Vec<u8>, envelope: &Envelope, payload: &impl Encode) -> Vec<u8> {
+    let mut writer = Writer::over(room);
     writer.raw(&MAGIC);
     writer.u16(VERSION);
     writer.u8(envelope.kind as u8);

@@ -33,7 +33,7 @@ pub use classes::Classes;
 pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode};
 pub use counts::{Count, CountReply, Decisions, NoisyCounts, NoisyTotals, PublicCounts};
 pub use envelope::{
-    Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal,
+    Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal, seal_in,
 };
 pub use features::{FeatureReply, FeatureRows, FeatureShare, FeatureSums};
 pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};

@@ -1,5 +1,7 @@
 //! A round of descent-ascent, and its public half alone.
 
+use std::borrow::Cow;
+
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::Question;
@@ -22,12 +24,12 @@ pub struct Loss {
 /// Records divisions answer with exact sums of x and y, attributes divisions with noisy sums
 /// about `s`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Round {
-    /// The question.
-    pub question: Question,
+pub struct Round<'a> {
+    /// The question; who asks several nodes lends it to each.
+    pub question: Cow<'a, Question>,
     /// The paper's noise for this node, about which nothing is claimed; a store whose run claims
     /// something refuses it.
-    pub noise: Option<NoiseScale>,
+    pub noise: Option<Cow<'a, NoiseScale>>,
 }
 
 /// What a node answers to [`Round`]: its part of what its role has.
@@ -43,7 +45,7 @@ impl Ask for Loss {
     type Reply = Summed<PublicSums>;
 }
 
-impl Ask for Round {
+impl Ask for Round<'_> {
     const KIND: Kind = Kind::Round;
     type Reply = RoundReply;
 }
@@ -60,17 +62,24 @@ impl Decode for Loss {
     }
 }
 
-impl Encode for Round {
+impl Encode for Round<'_> {
     fn encode(&self, writer: &mut Writer) {
         self.question.encode(writer);
         writer.option(self.noise.as_ref(), |writer, noise| noise.encode(writer));
     }
+
+    fn size_hint(&self) -> usize {
+        let cells = self.question.cells.iter();
+        let cells = cells.map(|cell| cell.combinations.len() + cell.quadratic.len() + 8);
+        8 * (self.question.theta.len() + cells.sum::<usize>()) + 200
+    }
 }
 
-impl Decode for Round {
+impl Decode for Round<'_> {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let question = Question::decode(reader)?;
-        Ok(Self { question, noise: reader.option("noise", NoiseScale::decode)? })
+        let question = Cow::Owned(Question::decode(reader)?);
+        let noise = reader.option("noise", NoiseScale::decode)?;
+        Ok(Self { question, noise: noise.map(Cow::Owned) })
     }
 }
 
@@ -117,6 +126,11 @@ impl Added for RoundReply {
         add(self.private.as_mut(), other.private.as_ref())
     }
 
+    fn add_next(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        add_next(self.public.as_mut(), "public sums", reader)?;
+        add_next(self.private.as_mut(), "private sums", reader)
+    }
+
     fn total(&self) -> Result<Self::Total, CodecError> {
         let public = self.public.as_ref().map(Added::total).transpose()?;
         Ok((public, self.private.as_ref().map(Added::total).transpose()?))
@@ -127,6 +141,22 @@ pub(super) fn add<T: Added>(mine: Option<&mut T>, theirs: Option<&T>) -> Result<
     match (mine, theirs) {
         (Some(mine), Some(theirs)) => mine.add(theirs),
         (None, None) => Ok(()),
-        _ => Err(CodecError::Shape("sites of one role answer with different sums".to_owned())),
+        _ => Err(different()),
     }
+}
+
+fn add_next<T: Added>(
+    mine: Option<&mut T>,
+    what: &'static str,
+    reader: &mut Reader<'_>,
+) -> Result<(), CodecError> {
+    match (mine, reader.flag(what)?) {
+        (Some(mine), true) => mine.add_next(reader),
+        (None, false) => Ok(()),
+        _ => Err(different()),
+    }
+}
+
+fn different() -> CodecError {
+    CodecError::Shape("sites of one role answer with different sums".to_owned())
 }

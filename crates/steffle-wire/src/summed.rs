@@ -7,10 +7,9 @@
 
 use std::marker::PhantomData;
 
-use super::codec::{CodecError, Decode, Encode, Reader, Writer};
+use steffle_model::model::kernel;
 
-/// Steps of a unit.
-const STEPS: f64 = (1_u64 << 60) as f64;
+use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 
 /// A sum that sites have parts of.
 ///
@@ -39,6 +38,12 @@ pub trait Added: Decode {
 
     /// Adds another site's reply; refuses one of another shape.
     fn add(&mut self, other: &Self) -> Result<(), CodecError>;
+
+    /// Adds another site's reply while it is read; refuses one of another shape.
+    fn add_next(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        let other = Self::decode(reader)?;
+        self.add(&other)
+    }
 
     /// Reads the total.
     fn total(&self) -> Result<Self::Total, CodecError>;
@@ -92,19 +97,28 @@ impl Numbers {
     fn over(sites: usize) -> Self {
         // 2^127 / 2^60, shared by all sites.
         let limit = 2_f64.powi(67) / sites.max(1).next_power_of_two() as f64;
-        Self { lengths: Vec::new(), integers: Vec::new(), limit, beyond: None }
+        Self { lengths: Vec::with_capacity(16), integers: Vec::new(), limit, beyond: None }
+    }
+
+    /// About so many numbers will follow: writing them then seldom moves what was written.
+    pub fn expect(&mut self, count: usize) {
+        self.integers.reserve(count);
     }
 
     /// A number.
     pub fn number(&mut self, value: f64) {
-        self.write(&[value]);
+        if value.abs() < self.limit {
+            self.integers.push(kernel::to_steps(value));
+        } else {
+            self.beyond = Some(value);
+        }
     }
 
     fn write(&mut self, values: &[f64]) {
         let limit = self.limit;
         // All are looked at, several at a time; a search would stop early and look at each.
         if values.iter().fold(true, |within, value| within & (value.abs() < limit)) {
-            self.integers.extend(values.iter().map(|&value| in_steps(value)));
+            kernel::fixed_point(values, &mut self.integers);
         } else {
             let within = |value: &f64| value.abs() < limit;
             self.beyond = values.iter().copied().find(|value| !within(value));
@@ -145,10 +159,16 @@ impl Numbers {
     pub(super) fn released(&mut self, values: &[f64], scale: f64) {
         let most = self.limit / 2.0;
         self.length(values.len());
-        self.integers.extend(values.iter().map(|value| {
+        let within = |value: &f64| {
             let value = scale * value;
-            in_steps(if value.abs() < most { value } else { most.copysign(value) })
-        }));
+            if value.abs() < most { value } else { most.copysign(value) }
+        };
+        let mut room = [0.0; 16];
+        for values in values.chunks(room.len()) {
+            let bounded = room.iter_mut().zip(values);
+            bounded.for_each(|(room, value)| *room = within(value));
+            kernel::fixed_point(&room[..values.len()], &mut self.integers);
+        }
     }
 
     fn finish<T>(self) -> Summed<T> {
@@ -166,7 +186,7 @@ impl Totals<'_> {
     pub fn number(&mut self) -> Result<f64, CodecError> {
         let (first, rest) = self.numbers.split_first().ok_or_else(shape)?;
         self.numbers = rest;
-        Ok(value(*first))
+        Ok(kernel::from_steps(*first))
     }
 
     /// A count; none where parts that are no counts were added up.
@@ -186,7 +206,9 @@ impl Totals<'_> {
         let length = self.length()?;
         let (own, rest) = self.numbers.split_at_checked(length).ok_or_else(shape)?;
         self.numbers = rest;
-        Ok(own.iter().map(|&number| value(number)).collect())
+        let mut values = Vec::with_capacity(own.len());
+        kernel::from_fixed_point(own, &mut values);
+        Ok(values)
     }
 
     /// Integers that were released.
@@ -204,38 +226,8 @@ impl Totals<'_> {
     }
 }
 
-/// The nearest number of steps, halves to the even one, of a value below 2^67: its 53 bits, moved.
-/// (Rounding by the standard library is a call where the processor is not known to have it.)
-#[inline]
-fn in_steps(value: f64) -> i128 {
-    const BITS: u32 = f64::MANTISSA_DIGITS - 1;
-    let bits = value.to_bits();
-    let exponent = (bits >> BITS) & 0x7ff;
-    if exponent == 0 {
-        return 0;
-    }
-    let whole = i128::from(bits & ((1 << BITS) - 1) | 1 << BITS);
-    // The last bit is worth 2^(exponent - 1075), and a step 2^-60.
-    let steps = if exponent >= 1075 - 60 {
-        whole << (exponent - (1075 - 60))
-    } else {
-        let down = (1075 - 60 - exponent).min(64);
-        let (floor, rest) = (whole >> down, whole & ((1 << down) - 1));
-        let half = 1_i128 << (down - 1);
-        floor + i128::from(rest > half || (rest == half && floor & 1 == 1))
-    };
-    if value < 0.0 { -steps } else { steps }
-}
-
-/// Rounded once, to the nearest: the upper 64 bits, of which the last says whether anything follows.
-#[inline]
-fn value(number: i128) -> f64 {
-    let size = number.unsigned_abs();
-    let spare = 64 - size.leading_zeros().min(64);
-    let rest = size & ((1 << spare) - 1);
-    let upper = (size >> spare) as u64 | u64::from(rest != 0);
-    let rounded = upper as f64 * (f64::from_bits(u64::from(1023 + spare) << 52) / STEPS);
-    if number < 0 { -rounded } else { rounded }
+fn unlike() -> CodecError {
+    CodecError::Shape("sites add up sums of different shapes".to_owned())
 }
 
 fn shape() -> CodecError {
@@ -274,10 +266,21 @@ impl<T: Sum> Added for Summed<T> {
     fn add(&mut self, other: &Self) -> Result<(), CodecError> {
         let alike = self.lengths == other.lengths && self.numbers.len() == other.numbers.len();
         if !alike {
-            return Err(CodecError::Shape("sites add up sums of different shapes".to_owned()));
+            return Err(unlike());
         }
         let pairs = self.numbers.iter_mut().zip(&other.numbers);
         pairs.for_each(|(mine, theirs)| *mine = mine.wrapping_add(*theirs));
+        Ok(())
+    }
+
+    fn add_next(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        let lengths = reader.items()?.iter().map(|&length| u32::from_le_bytes(length));
+        let numbers = reader.items()?;
+        if !lengths.eq(self.lengths.iter().copied()) || numbers.len() != self.numbers.len() {
+            return Err(unlike());
+        }
+        let pairs = self.numbers.iter_mut().zip(numbers);
+        pairs.for_each(|(mine, own)| *mine = mine.wrapping_add(i128::from_le_bytes(*own)));
         Ok(())
     }
 

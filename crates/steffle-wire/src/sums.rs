@@ -100,6 +100,8 @@ impl Sum for PublicSums {
 
 impl Summand for PublicSums {
     fn write(&self, numbers: &mut Numbers) {
+        let cell = |cell: &CellSums| 1 + cell.scores.len() + cell.theta.len();
+        numbers.expect(3 + self.gradient.len() + self.cells.iter().map(cell).sum::<usize>());
         numbers.count(self.held);
         numbers.count(self.batch);
         numbers.number(self.loss);
@@ -142,7 +144,9 @@ impl PrivateSums {
     /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
     pub fn summed(&self, scale: f64, sites: usize) -> Summed<Self> {
         let signals = f64::from(u8::from(self.theta_signal > 0.0));
+        let count: usize = self.tables.iter().chain(&self.thetas).map(Vec::len).sum();
         Summed::of_released(sites, |numbers| {
+            numbers.expect(count + 5);
             for lists in [&self.tables, &self.thetas] {
                 numbers.length(lists.len());
                 lists.iter().for_each(|list| numbers.released(list, scale));

@@ -1,5 +1,7 @@
 //! A round over all nodes: one trip where divisions share a house, two where they do not.
 
+use std::borrow::Cow;
+
 use steffle_wire::{
     Added, Batch, CellSums, FitQuestion, FitSums, ImputedCell, ImputedQuestion, ImputedSums, Loss,
     NoiseScale, PassQuestion, PassSums, PrivateTotals, PublicSums, Question, Refused, Round,
@@ -12,7 +14,11 @@ use crate::server::Aggregate;
 impl<T: Transport> Federation<T> {
     /// Both legs of a round.
     pub fn round(&mut self, round: u32, question: &Question) -> Result<Aggregate, FederationError> {
-        let question = &Question { loss: question.loss || self.losses, ..question.clone() };
+        let mut question = Cow::Borrowed(question);
+        if self.losses {
+            question.to_mut().loss = true;
+        }
+        let question = &*question;
         let (public, private) = self.ask_round(self.silos.clone(), round, question)?;
         let public = self.public(public, question)?;
         if self.holders.is_empty() {
@@ -32,19 +38,19 @@ impl<T: Transport> Federation<T> {
     ) -> Result<<RoundReply as Added>::Total, FederationError> {
         let shares = !self.holders.is_empty() && matches!(question.batch, Batch::Mini(_));
         if self.noise.is_none() && !(shares && places == self.silos) {
-            let request = Round { question: question.clone(), noise: None };
+            let request = Round { question: Cow::Borrowed(question), noise: None };
             return self.trips.ask_sum(places, round, &request);
         }
-        let (sizes, noise) = (self.sizes.clone(), self.noise.clone());
-        let (silos, all) = (self.silos.clone(), sizes.iter().sum());
+        let Self { trips, sizes, noise, silos, .. } = self;
+        let all = sizes.iter().sum();
         let largest = sizes.iter().copied().max().unwrap_or(1);
-        self.trips.ask_sum_each(places, round, |place| {
-            let mut question = question.clone();
+        trips.ask_sum_each(places, round, |place| {
+            let mut question = Cow::Borrowed(question);
             // An attributes reply mixes the records of all silos, so every silo must announce the
             // same share of its records for the sum to be an estimate of the whole.
             if let (Batch::Mini(size), true) = (question.batch, shares && silos.contains(&place)) {
                 let own = size as usize * sizes[place] / largest;
-                question.batch = Batch::Mini(own.clamp(1, size as usize) as u32);
+                question.to_mut().batch = Batch::Mini(own.clamp(1, size as usize) as u32);
             }
             let held = if silos.contains(&place) { sizes[place] } else { all };
             let noise = noise.as_ref().map(|noise| noise.for_records(held));
@@ -169,8 +175,9 @@ pub(super) struct PaperNoise {
 }
 
 impl PaperNoise {
-    fn for_records(&self, records: usize) -> NoiseScale {
+    fn for_records(&self, records: usize) -> Cow<'_, NoiseScale> {
         let own = self.by_records.iter().find(|(held, _)| *held == records);
-        own.map_or_else(|| NoiseScale { theta: 0.0, table: Vec::new() }, |(_, own)| own.clone())
+        let none = || Cow::Owned(NoiseScale { theta: 0.0, table: Vec::new() });
+        own.map_or_else(none, |(_, own)| Cow::Borrowed(own))
     }
 }

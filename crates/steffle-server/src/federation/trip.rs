@@ -1,8 +1,8 @@
 //! A trip: one request to some nodes, and their replies.
 
 use steffle_wire::{
-    Added, Ask, CodecError, Envelope, Lost, NodeId, Part, Refused, RunId, SchemaHash, Transport,
-    decode, parse, seal,
+    Added, Ask, CodecError, Envelope, Lost, NodeId, Part, Reader, Refused, RunId, SchemaHash,
+    Transport, decode, parse, seal, seal_in,
 };
 
 use super::{Absence, FederationError, Roster, SiteName};
@@ -18,6 +18,8 @@ pub(super) struct Trips<T> {
     pub(super) roster: Roster,
     /// Whether sites that do not reply were to be left out, and cannot be.
     pub(super) needed: bool,
+    /// Room of the requests of the last trip.
+    pub(super) rooms: Vec<Vec<u8>>,
 }
 
 impl<T: Transport> Trips<T> {
@@ -28,11 +30,12 @@ impl<T: Transport> Trips<T> {
         round: u32,
         request: &A,
     ) -> Result<Vec<A::Reply>, FederationError> {
-        let envelope = self.next::<A>(round, NodeId::ALL);
-        let bytes = seal(&envelope, request);
-        let requests: Vec<(NodeId, &[u8])> =
-            self.present(places).map(|place| (NodeId::at(place), &bytes[..])).collect();
-        self.exchange::<A>(&envelope, &requests)
+        let mut said = Vec::with_capacity(places.len());
+        self.send(places, round, request, |reader| {
+            said.push(decode(reader)?);
+            Ok(())
+        })?;
+        Ok(said)
     }
 
     /// Asks nodes for their parts of a sum; nothing is read but the total.
@@ -42,9 +45,9 @@ impl<T: Transport> Trips<T> {
         round: u32,
         request: &A,
     ) -> Result<<A::Reply as Added>::Total, FederationError> {
-        let first = places.start;
-        let parts = self.ask(places, round, request)?;
-        self.total(first, parts)
+        let mut sum = None;
+        self.send(places, round, request, |reader| add::<A::Reply>(&mut sum, reader))?;
+        total(sum)
     }
 
     /// The same, of every node something else.
@@ -54,9 +57,9 @@ impl<T: Transport> Trips<T> {
         round: u32,
         request: impl Fn(usize) -> A,
     ) -> Result<<A::Reply as Added>::Total, FederationError> {
-        let first = places.start;
-        let parts = self.ask_each(places, round, request)?;
-        self.total(first, parts)
+        let mut sum = None;
+        self.send_each(places, round, request, |reader| add::<A::Reply>(&mut sum, reader))?;
+        total(sum)
     }
 
     /// Asks every node of a range for something else.
@@ -66,17 +69,49 @@ impl<T: Transport> Trips<T> {
         round: u32,
         request: impl Fn(usize) -> A,
     ) -> Result<Vec<A::Reply>, FederationError> {
+        let mut said = Vec::with_capacity(places.len());
+        self.send_each(places, round, request, |reader| {
+            said.push(decode(reader)?);
+            Ok(())
+        })?;
+        Ok(said)
+    }
+
+    /// Sends nodes the same and has one reply after the other taken in, in the order of the roster.
+    fn send<A: Ask>(
+        &mut self,
+        places: std::ops::Range<usize>,
+        round: u32,
+        request: &A,
+        take: impl FnMut(Reader<'_>) -> Result<(), CodecError>,
+    ) -> Result<(), FederationError> {
         let envelope = self.next::<A>(round, NodeId::ALL);
-        let sealed: Vec<(NodeId, Vec<u8>)> = self
-            .present(places)
-            .map(|place| {
-                let to = NodeId::at(place);
-                (to, seal(&Envelope { to, ..envelope }, &request(place)))
-            })
-            .collect();
+        let bytes = seal(&envelope, request);
         let requests: Vec<(NodeId, &[u8])> =
-            sealed.iter().map(|(to, bytes)| (*to, &bytes[..])).collect();
-        self.exchange::<A>(&envelope, &requests)
+            self.present(places).map(|place| (NodeId::at(place), &bytes[..])).collect();
+        self.exchange(&envelope, &requests, take)
+    }
+
+    /// The same with something else for every node of a range.
+    fn send_each<A: Ask>(
+        &mut self,
+        places: std::ops::Range<usize>,
+        round: u32,
+        request: impl Fn(usize) -> A,
+        take: impl FnMut(Reader<'_>) -> Result<(), CodecError>,
+    ) -> Result<(), FederationError> {
+        let envelope = self.next::<A>(round, NodeId::ALL);
+        let mut rooms = std::mem::take(&mut self.rooms);
+        rooms.resize_with(places.len().max(rooms.len()), Vec::new);
+        let mut asked = Vec::with_capacity(places.len());
+        for (place, room) in self.present(places).zip(&mut rooms) {
+            let to = NodeId::at(place);
+            *room = seal_in(std::mem::take(room), &Envelope { to, ..envelope }, &request(place));
+            asked.push((to, &room[..]));
+        }
+        let taken = self.exchange(&envelope, &asked, take);
+        self.rooms = rooms;
+        taken
     }
 
     /// What stands on the requests of the next trip.
@@ -94,13 +129,14 @@ impl<T: Transport> Trips<T> {
         }
     }
 
-    fn exchange<A: Ask>(
+    fn exchange(
         &mut self,
         envelope: &Envelope,
         requests: &[(NodeId, &[u8])],
-    ) -> Result<Vec<A::Reply>, FederationError> {
+        mut take: impl FnMut(Reader<'_>) -> Result<(), CodecError>,
+    ) -> Result<(), FederationError> {
         let replies = self.transport.exchange(requests);
-        let mut said = Vec::with_capacity(replies.len());
+        let mut taken = 0;
         for (reply, &(node, _)) in replies.into_iter().zip(requests) {
             let silo = place(node);
             let name = self.name(silo);
@@ -117,15 +153,17 @@ impl<T: Transport> Trips<T> {
                     return Err(if self.needed { lost.needed() } else { lost });
                 }
             };
-            said.push(read::<A>(envelope, node, &reply).map_err(|error| match error {
+            let read = read(envelope, node, &reply).and_then(|reader| Ok(take(reader)?));
+            read.map_err(|error| match error {
                 Unread::Refused(refused) => FederationError::Refused { silo, name, refused },
                 Unread::Message(source) => FederationError::Message { silo, name, source },
-            })?);
+            })?;
+            taken += 1;
         }
         // With everybody gone there is no run.
-        match requests.first().filter(|_| said.is_empty()) {
+        match requests.first().filter(|_| taken == 0) {
             Some(&(node, _)) => Err(self.lost(place(node))),
-            None => Ok(said),
+            None => Ok(()),
         }
     }
 
@@ -152,21 +190,25 @@ impl<T: Transport> Trips<T> {
         FederationError::Lost { silo, name: self.name(silo), why }
     }
 
-    /// Adds up parts from the node at place `first` on, then reads.
-    fn total<R: Added>(&self, first: usize, parts: Vec<R>) -> Result<R::Total, FederationError> {
-        let mut parts = parts.into_iter();
-        let mut sum = parts.next().ok_or(FederationError::Empty)?;
-        for (at, part) in parts.enumerate() {
-            let silo = first + at + 1;
-            let name = self.name(silo);
-            sum.add(&part).map_err(|source| FederationError::Message { silo, name, source })?;
-        }
-        sum.total().map_err(FederationError::Total)
-    }
-
     fn name(&self, place: usize) -> SiteName {
         SiteName(self.roster.names.get(place).cloned())
     }
+}
+
+/// Adds a reply to those before it.
+fn add<R: Added>(sum: &mut Option<R>, mut reader: Reader<'_>) -> Result<(), CodecError> {
+    match sum {
+        None => *sum = Some(decode(reader)?),
+        Some(sum) => {
+            sum.add_next(&mut reader)?;
+            reader.end()?;
+        }
+    }
+    Ok(())
+}
+
+fn total<R: Added>(sum: Option<R>) -> Result<R::Total, FederationError> {
+    sum.ok_or(FederationError::Empty)?.total().map_err(FederationError::Total)
 }
 
 /// Node 0 is the server, which is nobody's place.
@@ -185,8 +227,9 @@ impl From<CodecError> for Unread {
     }
 }
 
-/// The reply of a node to a request, or its refusal; a message that is neither is refused in turn.
-fn read<A: Ask>(request: &Envelope, node: NodeId, bytes: &[u8]) -> Result<A::Reply, Unread> {
+/// The reply of a node to a request, to be read, or its refusal; a message that is neither is refused in
+/// turn.
+fn read<'a>(request: &Envelope, node: NodeId, bytes: &'a [u8]) -> Result<Reader<'a>, Unread> {
     let (found, reader) = parse(bytes)?;
     let expected = Envelope { from: node, to: NodeId::SERVER, part: Part::Reply, ..*request };
     if found.part == Part::Refusal {
@@ -194,5 +237,5 @@ fn read<A: Ask>(request: &Envelope, node: NodeId, bytes: &[u8]) -> Result<A::Rep
         return Err(Unread::Refused(decode(reader)?));
     }
     found.matches(&expected)?;
-    Ok(decode(reader)?)
+    Ok(reader)
 }

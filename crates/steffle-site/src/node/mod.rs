@@ -61,6 +61,7 @@ pub struct Node {
     last: Option<Said>,
 }
 
+#[derive(Default)]
 struct Said {
     sequence: u64,
     request: Vec<u8>,
@@ -122,8 +123,12 @@ impl Node {
         match self.answer(&envelope, payload(message), reader) {
             Err(refused) => self.refuse(&envelope, &refused),
             Ok(answer) => {
-                let (sequence, request) = (envelope.sequence, message.to_vec());
-                self.last = Some(Said { sequence, request, answer: answer.clone() });
+                // In the room of the last: there is one for every round.
+                let said = self.last.get_or_insert_default();
+                said.sequence = envelope.sequence;
+                message.clone_into(&mut said.request);
+                said.answer.reply.clone_from(&answer.reply);
+                said.answer.letters.clone_from(&answer.letters);
                 answer
             }
         }

@@ -1,5 +1,7 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
+use std::borrow::Cow;
+
 use steffle_attributes::Attributes;
 use steffle_attributes::noise::NodeNoise;
 use steffle_attributes::{AttributesDivision, Request};
@@ -235,14 +237,14 @@ impl Party {
         &mut self,
         envelope: &Envelope,
         payload: &[u8],
-        asked: Round,
+        asked: Round<'_>,
     ) -> Result<Answer, Refused> {
         let round = envelope.round;
         if self.round.is_some_and(|last| round <= last) {
             return Err(Refused::state(format!("round {round} is over")));
         }
         let Round { question, noise } = asked;
-        self.set_terms(noise)?;
+        self.set_terms(noise.map(Cow::into_owned))?;
         if round == 0 {
             self.protect(&question.theta)?;
         }

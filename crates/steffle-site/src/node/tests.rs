@@ -1,5 +1,7 @@
 //! A node refuses by name what it does not expect, and no message ends it.
 
+use std::borrow::Cow;
+
 use rand::Rng;
 use steffle_attributes::ClassRelease;
 use steffle_attributes::noise::NoiseKind;
@@ -255,7 +257,7 @@ fn what_comes_before_its_time_is_refused() {
     let (mut node, envelope) = joined();
     let round = |round: u32, sequence: u64| {
         let envelope = Envelope { kind: Kind::Round, round, sequence, ..envelope };
-        let question = question(0.1, Batch::All);
+        let question = Cow::Owned(question(0.1, Batch::All));
         seal(&envelope, &steffle_wire::Round { question, noise: None })
     };
     let closed = refusal(&node.handle(&round(1, 3)));

@@ -1,5 +1,8 @@
 use super::*;
 
+/// Steps of a unit.
+const STEPS: f64 = (1_u64 << 60) as f64;
+
 /// A list of numbers.
 struct List(Vec<f64>);
 
@@ -61,27 +64,44 @@ fn steps_are_the_nearest_ones() {
     for step in [0.5, 1.5, 2.5, 0.499, 0.501, 1e6 + 0.5] {
         values.push(step / STEPS);
     }
-    for value in values.iter().flat_map(|&value| [value, -value]) {
-        assert_eq!(in_steps(value), (value * STEPS).round_ties_even() as i128, "{value:e}");
+    let values: Vec<f64> = values.iter().flat_map(|&value| [value, -value]).collect();
+    let nearest = |value: &f64| (value * STEPS).round_ties_even() as i128;
+    let mut steps = Vec::new();
+    // Alone, and among others, where several are made at a time.
+    values.iter().for_each(|value| kernel::fixed_point(&[*value], &mut steps));
+    kernel::fixed_point(&values, &mut steps);
+    assert_eq!(steps.len(), 2 * values.len());
+    for (value, steps) in values.iter().chain(&values).zip(steps) {
+        assert_eq!(steps, nearest(value), "{value:e}");
     }
 }
 
 /// Totals are what the standard library rounds to.
 #[test]
 fn totals_are_the_nearest_doubles() {
+    // Alone, and among others, where several are made at a time.
+    let check = |numbers: &[i128]| {
+        let mut values = Vec::new();
+        kernel::from_fixed_point(numbers, &mut values);
+        assert_eq!(values.len(), numbers.len());
+        for (value, &own) in values.iter().zip(numbers) {
+            let expected = (own as f64 / STEPS).to_bits();
+            assert_eq!((value.to_bits(), kernel::from_steps(own).to_bits()), (expected, expected));
+        }
+    };
     let mut number = 1_i128;
     for at in 0..20_000_i128 {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(at);
         for shift in [0, 1, 10, 40, 62, 63, 64, 65, 75, 100, 126, 127] {
             let own = number >> shift;
-            for own in [own, own.wrapping_neg(), own & !0x3ff, own | 0x3ff, own & (-1 << 64)] {
-                assert_eq!(value(own).to_bits(), (own as f64 / STEPS).to_bits(), "{own}");
-            }
+            check(&[own, own.wrapping_neg(), own & !0x3ff, own | 0x3ff, own & (-1 << 64)]);
         }
+        let halves =
+            (0..70).map(|bit| (number >> 45) & (-1 << 32) | 1 << 31 | i128::from(bit == 9));
+        check(&halves.collect::<Vec<_>>());
     }
-    for own in [0, 1, -1, i128::MAX, i128::MIN, i128::MIN + 1, 1 << 64, (1 << 64) - 1, 1 << 63] {
-        assert_eq!(value(own).to_bits(), (own as f64 / STEPS).to_bits(), "{own}");
-    }
+    check(&[0, 1, -1, i128::MAX, i128::MIN, i128::MIN + 1, 1 << 64, (1 << 64) - 1, 1 << 63]);
+    check(&[0, 1, -1, 1 << 84, (1 << 85) - 1, 1 - (1 << 85), 1 << 64, (1 << 64) - 1, 1 << 63]);
 }
 
 #[test]

@@ -13,11 +13,13 @@
 
 mod beside;
 pub(crate) mod dense;
+mod fixed;
 mod lookup;
 mod single;
 pub(crate) mod vector;
 
 pub(crate) use beside::{Beside, add_both, add_three};
+pub use fixed::{fixed_point, from_fixed_point, from_steps, to_steps};
 pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather, neighbours, weigh};
 pub use lookup::{
     centred_weights, fill_slots, largest_sum, pick, picked, round_all, round_into_vec, weigh_pairs,
