@@ -25,7 +25,8 @@ pub(super) struct Integers {
     /// The cell of every record; the one after the last is none.
     pub(super) cells: Vec<u32>,
     /// Of every record: room of the digest.
-    hashes: Vec<u64>,
+    places: Vec<u32>,
+    keys: Vec<u64>,
 }
 
 impl Integers {
@@ -97,37 +98,35 @@ impl Integers {
     }
 }
 
-/// That two passes saw the same integers: a sum of hashes, one per record, and their number.
+/// That two passes saw the same integers: a sum in which each has the weight of its record, and how many
+/// records there were.
 ///
 /// It guards against a fault of this program or machine, not against an adversary: both passes run
 /// here, over memory that nobody else writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Digest {
-    sum: u128,
+    sum: u64,
     records: u64,
 }
 
 impl Digest {
     /// Adds a chunk whose integers were made.
     pub(super) fn add(&mut self, who: Who<'_>, integers: &mut Integers) {
-        let Integers { candidates, hidden, scores, cells, hashes } = integers;
-        hashes.clear();
+        let Integers { candidates, hidden, scores, cells, places, keys } = integers;
+        keys.resize(cells.len(), 0);
         match who {
-            Who::Positions(positions) => {
-                let both = positions.iter().zip(&*cells);
-                hashes.extend(both.map(|(&at, &cell)| u64::from(at) << 32 | u64::from(cell)));
-            }
+            Who::Positions(positions) => kernel::record_keys(positions, cells, keys),
             Who::Ids(_, first) => {
-                let both = (first as u64..).zip(&*cells);
-                hashes.extend(both.map(|(at, &cell)| at << 32 | u64::from(cell)));
+                places.clear();
+                places.extend((first..).take(cells.len()).map(|at| at as u32));
+                kernel::record_keys(places, cells, keys);
             }
         }
+        kernel::checksum(keys, scores, 0, &mut self.sum);
         let layers = candidates.iter().flat_map(Coefficients::layers);
-        for values in layers.chain(&*hidden).chain([&*scores]) {
-            fold(hashes, values);
+        for (turn, values) in (1..).zip(layers.chain(&*hidden).filter(|own| !own.is_empty())) {
+            kernel::checksum(keys, values, turn, &mut self.sum);
         }
-        let sum: u128 = hashes.iter().map(|&hash| u128::from(hash)).sum();
-        self.sum = self.sum.wrapping_add(sum);
         self.records += cells.len() as u64;
     }
 
@@ -141,35 +140,4 @@ impl Digest {
         self.sum = self.sum.wrapping_add(other.sum);
         self.records += other.records;
     }
-}
-
-/// Folds every record's numbers into its hash.
-fn fold(hashes: &mut [u64], values: &[f64]) {
-    let width = values.len() / hashes.len().max(1);
-    match width {
-        0 => {}
-        1 => {
-            for (hash, value) in hashes.iter_mut().zip(values) {
-                *hash = mix(*hash, value.to_bits());
-            }
-        }
-        2 => {
-            // Integers of up to 2^20 leave the lower half of a double empty: both fit into a word.
-            for (hash, [a, b]) in hashes.iter_mut().zip(values.as_chunks::<2>().0) {
-                *hash = mix(*hash, a.to_bits() ^ b.to_bits().rotate_right(32));
-            }
-        }
-        _ => {
-            for (hash, values) in hashes.iter_mut().zip(values.chunks_exact(width)) {
-                *hash = values.iter().fold(*hash, |hash, value| mix(hash, value.to_bits()));
-            }
-        }
-    }
-}
-
-/// Folds a word into a hash: both halves of a product with an odd constant.
-#[inline]
-fn mix(hash: u64, word: u64) -> u64 {
-    let product = u128::from(hash ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-    (product as u64) ^ ((product >> 64) as u64)
 }

@@ -1,7 +1,7 @@
 //! How far one unit can move the private messages: taken from the integers that are summed.
 
 use steffle_model::decode::table_factor;
-use steffle_model::model::{Block, Coefficients, Factor, Inputs};
+use steffle_model::model::{Block, Coefficients, Factor, Inputs, kernel};
 use steffle_model::record::GRID;
 use steffle_model::scores::Candidates;
 
@@ -176,8 +176,7 @@ impl Measuring<'_> {
         }
         let factor = table_factor(centred.classes) * MARGIN;
         if centred.columns == 2 {
-            let rows = room.scores.as_chunks::<2>().0.iter();
-            table.iter_mut().zip(rows).for_each(|(u, [a, b])| *u = factor * (a * a + b * b));
+            kernel::squared_pairs(room.scores.as_chunks::<2>().0, factor, table);
         } else {
             let rows = room.scores.chunks_exact(centred.columns);
             let squared = |row: &[f64]| row.iter().map(|phi| phi * phi).sum::<f64>();
@@ -236,11 +235,7 @@ fn moves_on_a_line(
 ) {
     if let (2, [only], Some(lengths)) = (classes, candidates, lengths) {
         // The usual case: +v and -v.
-        for ((moved, v), length) in moves.iter_mut().zip(&only.layers()[0]).zip(lengths) {
-            let far = 2.0 * v * length;
-            *moved = far * far * (STEPS * MARGIN);
-        }
-        return;
+        return kernel::squared_moves(&only.layers()[0], lengths, STEPS * MARGIN, moves);
     }
     for (record, moved) in moves.iter_mut().enumerate() {
         let own = candidates.iter().map(|candidate| candidate.layers()[0][record]);

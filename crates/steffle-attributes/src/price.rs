@@ -142,12 +142,20 @@ impl Distances {
                 measured.by_unit(|position| of[position as usize], *count)
             }
         };
-        let tops = [&theta, &table].map(|squares| largest(squares.iter().copied()));
+        let distances = Self { theta, table, tops: [0.0; 2], digest: measured.digest };
+        let tops = distances.largest();
         // False of what is no number, too.
         if measured.outside || !tops.iter().all(|top| *top < f64::INFINITY) {
             return Err(PriceError::Range { records });
         }
-        Ok(Self { theta, table, tops, digest: measured.digest })
+        Ok(Self { tops, ..distances })
+    }
+
+    /// The largest of each; not a number if one is not.
+    fn largest(&self) -> [f64; 2] {
+        let mut found = ([0.0; 2], 0);
+        kernel::largest_each(&self.theta, &self.table, &mut found);
+        if found.1 == 0 { found.0 } else { [f64::NAN; 2] }
     }
 
     /// Returns the room of its numbers.
@@ -161,7 +169,7 @@ impl Distances {
         for ((theta, table), _) in all.filter(|(_, out)| **out) {
             (*theta, *table) = (0.0, 0.0);
         }
-        self.tops = [&self.theta, &self.table].map(|squares| largest(squares.iter().copied()));
+        self.tops = self.largest();
     }
 
     /// What a squared distance of 1 costs in either message.

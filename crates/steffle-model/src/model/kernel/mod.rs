@@ -15,6 +15,7 @@ mod beside;
 pub(crate) mod dense;
 mod fixed;
 mod lookup;
+mod measure;
 mod single;
 pub(crate) mod vector;
 
@@ -24,6 +25,7 @@ pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather, neighbours, we
 pub use lookup::{
     centred_weights, fill_slots, largest_sum, pick, picked, round_all, round_into_vec, weigh_pairs,
 };
+pub use measure::{checksum, largest_each, record_keys, squared_moves, squared_pairs};
 pub(crate) use single::{add_all, combine_clipped, dot_all};
 pub use vector::sigmoid_in_place;
 
