@@ -269,9 +269,13 @@ impl Rows {
         gather(stride, from.words(), which, &mut words[start..]);
     }
 
-    /// Starts to bring rows into the cache that are wanted soon: no more than a hint.
+    /// Starts to bring rows into the cache that are wanted soon: no more than a hint. Neighbours are
+    /// brought by the machine itself.
     pub fn fetch(&self, which: &[u32]) {
-        which.iter().for_each(|&row| fetch(self.words(), row as usize * self.stride));
+        if neighbours(which).is_none() {
+            let words = self.words();
+            which.iter().for_each(|&row| fetch(words, row as usize * self.stride));
+        }
     }
 
     /// Appends all rows of other rows with the same layout.

@@ -83,7 +83,7 @@ fn gather_any(width: usize, words: &[u32], which: &[u32], into: &mut [u32]) {
 vectorised! {
     /// For each record `a c + b d`, where `(a, b)` are its own slopes and `(c, d)` the row of its
     /// slot; panics where there is no such slot.
-    pub(crate) combine_pairs(
+    pub(crate) wide combine_pairs(
         slots: &[u32],
         slopes: &[[f64; 2]],
         rows: &[[f64; 2]],
@@ -91,6 +91,14 @@ vectorised! {
     ) {
         assert_below(slots, rows.len());
         into.resize(slots.len().min(slopes.len()), 0.0);
+        let first = slots.first().copied().unwrap_or(0);
+        // Counted, several at a time; a search would stop early and look at each.
+        if slots.iter().map(|&slot| u32::from(slot != first)).sum::<u32>() == 0 && !rows.is_empty() {
+            // All have one slot: nothing to look up, so that several are computed at a time.
+            let [c, d] = rows[first as usize];
+            into.iter_mut().zip(slopes).for_each(|(into, [a, b])| *into = a * c + b * d);
+            return;
+        }
         for ((into, &slot), [a, b]) in into.iter_mut().zip(slots).zip(slopes) {
             // SAFETY: no slot is outside; this was checked just now.
             let [c, d] = unsafe { rows.get_unchecked(slot as usize) };
