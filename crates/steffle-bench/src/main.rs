@@ -12,6 +12,7 @@
 //! cargo run --release -p steffle-bench -- rounds
 //! cargo run --release -p steffle-bench -- networks --python python3
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
+//! cargo build --release && cargo run --release -p steffle-bench -- reproduce
 //! ```
 
 mod clock;
@@ -27,6 +28,7 @@ mod networks;
 mod peer;
 mod problem;
 mod reading;
+mod reproduce;
 mod rounds;
 mod speed;
 mod synthetic;
@@ -67,6 +69,8 @@ enum Task {
     Rounds(rounds::Arguments),
     /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
     Methods(methods::Arguments),
+    /// CPU seconds of `steffle reproduce`, beside another build where one is given.
+    Reproduce(reproduce::Arguments),
     /// Networks by passes of the silos, beside logistic regression and scikit-learn in the same run.
     Networks(networks::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Task::Ledger(arguments) => ledger::run(&arguments),
         Task::Library(arguments) => library::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),
+        Task::Reproduce(arguments) => reproduce::run(&arguments),
         Task::Rounds(arguments) => rounds::run(&arguments),
         Task::RoundSite(site) => rounds::run_site(&site),
         Task::Networks(arguments) => networks::run(&arguments),

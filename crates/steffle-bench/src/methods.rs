@@ -68,14 +68,7 @@ const LIMIT: Duration = Duration::from_mins(10);
 
 /// Prints a line per method.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => std::env::current_exe()?.with_file_name("steffle"),
-    };
-    if !program.exists() {
-        let message = format!("{}: not there; run cargo build --release", program.display());
-        return Err(message.into());
-    }
+    let program = built(arguments.program.as_deref())?;
     let others = if arguments.beside.is_some() { "  beside CPU s    ratio" } else { "" };
     println!(
         "{:<44} {:>5} {:>8} {:>8} {:>8} {:>8}{others}",
@@ -101,6 +94,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// The program: this one, or that beside the benchmarks.
+pub(crate) fn built(named: Option<&Path>) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let program = match named {
+        Some(program) => program.to_owned(),
+        None => std::env::current_exe()?.with_file_name("steffle"),
+    };
+    if program.exists() {
+        return Ok(program);
+    }
+    Err(format!("{}: not there; run cargo build --release", program.display()).into())
 }
 
 impl Took {
@@ -131,7 +136,7 @@ fn sweep(
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let (begin, before) = (Instant::now(), children_seconds());
-    let peak = watch(command.spawn()?, begin);
+    let peak = watch(command.spawn()?, begin, LIMIT);
     let (wall, cpu) = (begin.elapsed().as_secs_f64(), children_seconds() - before);
     let lines = std::fs::read_to_string(directory.join("results.jsonl"));
     std::fs::remove_dir_all(&directory)?;
@@ -139,17 +144,21 @@ fn sweep(
 }
 
 /// Waits for a process and returns the most memory that it ever had, in bytes.
-fn watch(mut child: Child, begin: Instant) -> Result<u64, Box<dyn std::error::Error>> {
+pub(crate) fn watch(
+    mut child: Child,
+    begin: Instant,
+    limit: Duration,
+) -> Result<u64, Box<dyn std::error::Error>> {
     let mut peak = 0;
     loop {
         peak = peak.max(peak_memory_of(&child.id().to_string()).unwrap_or(0));
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(peak),
-            Some(status) => return Err(format!("a sweep ended with {status}").into()),
-            None if begin.elapsed() > LIMIT => {
+            Some(status) => return Err(format!("the program ended with {status}").into()),
+            None if begin.elapsed() > limit => {
                 child.kill()?;
                 child.wait()?;
-                return Err("a sweep took longer than ten minutes".into());
+                return Err(format!("the program took longer than {limit:?}").into());
             }
             None => thread::sleep(POLL),
         }
