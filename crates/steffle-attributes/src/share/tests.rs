@@ -157,7 +157,7 @@ fn a_scale_that_costs_more_than_is_granted_is_refused() {
     let rows = rows();
     let capped = capped(&rows);
     let fair = scale(&capped, 2);
-    let mut refused = |scale: ShareScale| {
+    let refused = |scale: ShareScale| {
         let mut division = shared(&[0, 1, 0, 1, 0, 1], 2);
         let refused = share(&mut division, &capped, scale, &mut SimulatedNoise::new(1, 1, 0));
         assert_eq!(division.spent().unwrap().value(), 0.0);
