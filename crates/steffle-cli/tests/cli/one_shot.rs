@@ -163,7 +163,6 @@ fn noise_once_says_whom_it_is_against() {
 
     for (flags, status, words) in [
         (&["--noise-shares", "once", "--colluders", "4"][..], 2, "minus 2"),
-        (&["--noise-shares", "once", "--silos", "2"], 2, "from 3 to 127"),
         (&["--colluders", "1"], 2, "none is shared"),
         (&["--noise-shares", "once", "--noise", "secure"], 3, "not masked"),
         (
@@ -175,6 +174,9 @@ fn noise_once_says_whom_it_is_against() {
         let refused = place.run(&[&common[..], flags, &["--out", "refused"]].concat());
         assert!(refused.status == status && refused.stderr.contains(words), "{}", refused.stderr);
     }
+    let two = ["train", "--method", "one-shot", "--pool", "--secure-aggregation", "--silos", "2"];
+    let refused = place.run(&[&two[..], &["--noise-shares", "once"], &MEANING, &PAIRS].concat());
+    assert!(refused.status == 2 && refused.stderr.contains("from 3 to 127"), "{}", refused.stderr);
     let local = ["train", "--method", "one-shot", "--noise-shares", "once", "--silos", "5"];
     let refused = place.run(&[&local[..], &MEANING, &PAIRS].concat());
     assert!(
