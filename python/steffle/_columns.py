@@ -35,6 +35,9 @@ def text(values: Any) -> Text:
     else:
         if hasattr(values, "to_numpy") and not hasattr(values, "factorize"):
             values = values.to_numpy()
+        elif getattr(getattr(values, "dtype", None), "storage", None) == "python":
+            # The same cells without pandas' text around them: in half the time.
+            values = values.to_numpy(dtype=object)
         elif not hasattr(values, "dtype"):
             values = np.asarray(values, dtype=object)
         found, unique = pd.factorize(values if values.ndim == 1 else np.ravel(values))
