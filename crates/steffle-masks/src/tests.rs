@@ -1,0 +1,289 @@
+use super::*;
+
+const RUN: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+const TERMS: Terms = Terms { run: RUN, role: 3, colluders: 1 };
+
+fn identity(site: u8) -> Identity {
+    Identity::new(&[site + 1; 32])
+}
+
+fn secret(site: u8) -> Secret {
+    Secret { key: [site + 11; 32], nonce: [site + 21; 16] }
+}
+
+fn roster(sites: u8) -> Roster {
+    let site = |site: u8| (identity(site).fingerprint(), format!("site {site}"));
+    Roster::new((0..sites).map(site)).unwrap()
+}
+
+fn greeting(site: u8, sites: u8, terms: Terms) -> Greeting {
+    Greeting::new(&identity(site), roster(sites), terms, &secret(site)).unwrap()
+}
+
+fn hellos(greetings: &[Greeting]) -> Vec<Vec<u8>> {
+    greetings.iter().map(|own| own.hello().to_bytes()).collect()
+}
+
+fn meet(greeting: &Greeting, hellos: &[Vec<u8>]) -> Result<Meeting, MeetError> {
+    greeting.meet(&hellos.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+fn meetings(sites: u8) -> Vec<Meeting> {
+    let all: Vec<Greeting> = (0..sites).map(|site| greeting(site, sites, TERMS)).collect();
+    all.iter().map(|own| meet(own, &hellos(&all)).unwrap_or_else(|e| panic!("{e}"))).collect()
+}
+
+fn asked(sequence: u64, kind: u8, round: u32, body: &[u8]) -> Asked<'_> {
+    Asked { sequence, kind, round, body }
+}
+
+/// A history of two requests.
+fn history() -> History {
+    let mut history = History::new(RUN, roster(3).digest());
+    history.push(&asked(2, 15, 0, b"meet"));
+    history.push(&asked(5, 4, 7, b"body"));
+    history
+}
+
+fn total(meetings: &[Meeting], contexts: &[Hash], count: usize) -> Vec<i128> {
+    let mut all = vec![0_i128; count];
+    for (meeting, context) in meetings.iter().zip(contexts) {
+        let pads = meeting.pads(context).unwrap().next(count);
+        all.iter_mut().zip(pads).for_each(|(sum, pad)| *sum = sum.wrapping_add(pad));
+    }
+    all
+}
+
+/// Every number was computed by another program, from the RFCs of X25519, Ed25519, HKDF and ChaCha20.
+#[test]
+fn masks_are_known_numbers() {
+    assert_eq!(
+        identity(0).fingerprint().to_string(),
+        "3475 0f98 bd59 fcfc 946d a45a aabe 933b e154 a4b5 094e 1c4a bf42 8665 05f3 c97e"
+    );
+    let named = |hash: Hash| Fingerprint(hash).to_string().replace(' ', "");
+    assert_eq!(
+        named(roster(3).digest()),
+        "b22f3676815914fb961200b277179a6fa78580081742b2b2869ec3fe31706bd4"
+    );
+    let hello = greeting(0, 3, TERMS).hello().to_bytes();
+    assert_eq!(
+        named(Fingerprint::of_bytes(&hello).0),
+        "ef6e65afa6e04cc1ff2b51bc50038590ef0252aca47c21b6823cc3a1096e1f8d"
+    );
+    assert_eq!(
+        named(history().context()),
+        "777e5bde2f27f21eb2e28c8b6cc4dc53977d687673cf1a96655c5dbf720ed4a0"
+    );
+    let expected: [[i128; 6]; 3] = [
+        [
+            -9_855_123_205_102_276_373_080_530_760_725_110_255,
+            8_243_094_107_686_868_530_148_064_560_131_245_593,
+            -76_908_391_184_088_353_512_739_061_688_989_043_265,
+            -80_984_924_979_135_097_142_636_915_865_304_928_915,
+            -159_381_683_836_637_443_912_853_432_161_564_794_761,
+            122_602_368_552_798_796_147_078_282_611_812_737_495,
+        ],
+        [
+            -22_906_843_166_155_202_276_800_270_470_821_957_153,
+            -132_724_759_495_044_710_409_404_060_514_717_774_006,
+            -170_029_191_327_896_241_616_377_737_137_697_558_877,
+            130_997_656_888_128_959_099_689_747_471_196_796_199,
+            -9_077_288_203_155_348_160_895_609_134_468_651_971,
+            87_629_087_298_137_483_813_448_751_809_062_530_781,
+        ],
+        [
+            32_761_966_371_257_478_649_880_801_231_547_067_408,
+            124_481_665_387_357_841_879_255_995_954_586_528_413,
+            -93_344_784_408_953_868_334_257_808_605_081_609_314,
+            -50_012_731_908_993_861_957_052_831_605_891_867_284,
+            168_458_972_039_792_792_073_749_041_296_033_446_732,
+            130_050_911_070_002_183_502_847_573_010_892_943_180,
+        ],
+    ];
+    for (meeting, expected) in meetings(3).iter().zip(expected) {
+        // In two parts: a mask goes on where it was.
+        let mut pads = meeting.pads(&history().context()).unwrap();
+        let found = [pads.next(2), pads.next(4)].concat();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn masks_of_all_sites_cancel_and_of_fewer_do_not() {
+    for sites in [2, 3, 12] {
+        let meetings = meetings(sites);
+        let contexts = vec![history().context(); usize::from(sites)];
+        assert_eq!(total(&meetings, &contexts, 100), [0; 100], "{sites} sites");
+        let fewer = total(&meetings[1..], &contexts[1..], 100);
+        assert!(fewer.iter().all(|number| number.unsigned_abs() > 1 << 100), "{sites} sites");
+    }
+}
+
+/// The run, the roster, every request, its number, kind, round and body, and their order.
+#[test]
+fn everything_that_was_asked_changes_the_mask() {
+    let first = asked(2, 15, 0, b"meet");
+    let pushed = |roster: Hash, run: [u8; 16], all: &[Asked<'_>]| {
+        let mut history = History::new(run, roster);
+        all.iter().for_each(|asked| history.push(asked));
+        history.context()
+    };
+    let (own, other) = (roster(3).digest(), roster(4).digest());
+    let names = [
+        pushed(own, RUN, &[first, asked(5, 4, 7, b"body")]),
+        pushed(other, RUN, &[first, asked(5, 4, 7, b"body")]),
+        pushed(own, [9; 16], &[first, asked(5, 4, 7, b"body")]),
+        pushed(own, RUN, &[asked(5, 4, 7, b"body")]),
+        pushed(own, RUN, &[asked(5, 4, 7, b"body"), first]),
+        pushed(own, RUN, &[asked(2, 15, 0, b"met"), asked(5, 4, 7, b"body")]),
+        pushed(own, RUN, &[first, asked(6, 4, 7, b"body")]),
+        pushed(own, RUN, &[first, asked(5, 5, 7, b"body")]),
+        pushed(own, RUN, &[first, asked(5, 4, 8, b"body")]),
+        pushed(own, RUN, &[first, asked(5, 4, 7, b"bodY")]),
+        pushed(own, RUN, &[first, asked(5, 4, 7, b"body"), asked(5, 4, 7, b"body")]),
+    ];
+    for (at, one) in names.iter().enumerate() {
+        assert!(names[at + 1..].iter().all(|two| one != two), "{at}");
+    }
+}
+
+/// One site with another history: of 1,000 totals none is near what a sum can be. (By chance one would
+/// be with probability 1,000 / 2^27.)
+#[test]
+fn sites_that_were_asked_something_else_leave_noise() {
+    let meetings = meetings(3);
+    let mut other = history();
+    other.push(&asked(6, 8, 0, b"one site took something else in"));
+    let contexts = [history().context(), history().context(), other.context()];
+    let garbage = total(&meetings, &contexts, 1000);
+    assert!(garbage.iter().all(|number| number.unsigned_abs() > 1 << 100));
+}
+
+#[test]
+fn strangers_replays_and_low_order_keys_are_refused_by_name() {
+    let all: Vec<Greeting> = (0..3).map(|site| greeting(site, 3, TERMS)).collect();
+    let said = hellos(&all);
+    let refused = |hellos: &[Vec<u8>]| meet(&all[0], hellos).err();
+    assert_eq!(refused(&said), None);
+    // In any order: places are those of fingerprints.
+    assert_eq!(refused(&[said[2].clone(), said[0].clone(), said[1].clone()]), None);
+    // Somebody who is not pinned, in place of a site and beside them.
+    let stranger = Greeting::new(
+        &identity(7),
+        Roster::new((0..3).chain([7]).map(|site| (identity(site).fingerprint(), String::new())))
+            .unwrap(),
+        TERMS,
+        &secret(7),
+    );
+    let stranger = stranger.unwrap_or_else(|e| panic!("{e}")).hello().to_bytes();
+    let unknown = Some(MeetError::Unknown(identity(7).fingerprint()));
+    assert_eq!(refused(&[said[0].clone(), said[1].clone(), stranger.clone()]), unknown);
+    let number = Some(MeetError::Number { found: 4, known: 3 });
+    assert_eq!(refused(&[&said[..], &[stranger]].concat()), number);
+    assert_eq!(refused(&said[..2]), Some(MeetError::Number { found: 2, known: 3 }));
+    let twice = [said[0].clone(), said[1].clone(), said[1].clone()];
+    assert_eq!(refused(&twice), Some(MeetError::Twice("site 1".to_owned())));
+    // A hello of another run, roster, role or number of colluders.
+    for terms in [
+        Terms { run: [7; 16], ..TERMS },
+        Terms { role: 1, ..TERMS },
+        Terms { colluders: 0, ..TERMS },
+    ] {
+        let replayed = greeting(1, 3, terms).hello().to_bytes();
+        let hellos = [said[0].clone(), replayed, said[2].clone()];
+        assert_eq!(refused(&hellos), Some(MeetError::Signature("site 1".to_owned())), "{terms:?}");
+    }
+    let larger = greeting(1, 4, TERMS).hello().to_bytes();
+    let hellos = [said[0].clone(), larger, said[2].clone()];
+    assert_eq!(refused(&hellos), Some(MeetError::Signature("site 1".to_owned())));
+    // A hello whose key, nonce or signature was changed on the way.
+    for at in [0, 40, 70, 100] {
+        let mut changed = said.clone();
+        changed[1][at] ^= 1;
+        assert!(refused(&changed).is_some(), "byte {at}");
+    }
+    // Its own hello, replaced by an older one of its own.
+    let old = Secret { key: [99; 32], nonce: [98; 16] };
+    let own = Greeting::new(&identity(0), roster(3), TERMS, &old);
+    let own = own.unwrap_or_else(|e| panic!("{e}")).hello().to_bytes();
+    assert_eq!(refused(&[own, said[1].clone(), said[2].clone()]), Some(MeetError::Own));
+    // Keys with which X25519 gives everybody the same.
+    for point in [[0; 32], {
+        let mut one = [0; 32];
+        one[0] = 1;
+        one
+    }] {
+        let signed = all[1].signed_again(&identity(1), point);
+        let hellos = [said[0].clone(), signed, said[2].clone()];
+        assert_eq!(refused(&hellos), Some(MeetError::LowOrder("site 1".to_owned())));
+    }
+}
+
+#[test]
+fn a_roster_has_every_key_once_and_its_name_knows_no_names() {
+    let site = |site: u8, name: &str| (identity(site).fingerprint(), name.to_owned());
+    let one = Roster::new([site(0, "a"), site(1, "b"), site(2, "c")]).unwrap();
+    let two = Roster::new([site(2, "x"), site(0, "y"), site(1, "z")]).unwrap();
+    assert_eq!(one.digest(), two.digest());
+    assert_ne!(one.digest(), Roster::new([site(0, "a"), site(1, "b")]).unwrap().digest());
+    let twice = Roster::new([site(0, "a"), site(1, "b"), site(0, "c")]);
+    assert_eq!(twice, Err(RosterError::Twice("a".to_owned(), "c".to_owned())));
+    let many = Roster::new((0..128).map(|at| (Fingerprint([at; 32]), String::new())));
+    assert_eq!(many, Err(RosterError::Many(128)));
+    let digits = identity(0).fingerprint().to_string();
+    assert_eq!(digits.parse(), Ok(identity(0).fingerprint()));
+    assert_eq!(digits.replace(' ', ":").to_uppercase().parse(), Ok(identity(0).fingerprint()));
+    assert_eq!("34".parse::<Fingerprint>(), Err(NoFingerprint));
+}
+
+fn journal() -> Journal {
+    Journal::new([], Box::new(Memory::new(b"test")))
+}
+
+#[test]
+fn a_number_has_one_reply_and_a_store_one_roster() {
+    let mut own = journal();
+    let first = own.begin([1; 32], [2; 32]).unwrap();
+    own.answer(4, [5; 32], [6; 32]).unwrap();
+    own.answer(4, [5; 32], [6; 32]).unwrap();
+    // Edited data: another reply under the same mask. Another question: another mask.
+    assert_eq!(own.answer(4, [5; 32], [7; 32]), Err(JournalError::Twice(4)));
+    assert_eq!(own.answer(4, [8; 32], [6; 32]), Err(JournalError::Twice(4)));
+    assert_eq!(own.answer(3, [5; 32], [6; 32]), Err(JournalError::Twice(3)), "an older number");
+    // The same run goes on with its secret, another one has another.
+    assert!(own.begin([1; 32], [2; 32]).unwrap() == first);
+    assert!(own.begin([1; 32], [3; 32]).unwrap() != first);
+    assert_eq!(own.begin([9; 32], [4; 32]).err(), Some(JournalError::Roster([1; 32])));
+    assert_eq!(own.clear(), Err(JournalError::Roster([1; 32])), "in the clear neither");
+    own.accept([9; 32]).unwrap();
+    own.begin([9; 32], [4; 32]).unwrap();
+    assert_eq!(own.begin([1; 32], [5; 32]).err(), Some(JournalError::Roster([9; 32])));
+}
+
+#[test]
+fn a_run_that_ended_is_over() {
+    let mut own = journal();
+    own.begin([1; 32], [2; 32]).unwrap();
+    own.end().unwrap();
+    assert!(own.ended());
+    assert_eq!(own.answer(4, [5; 32], [6; 32]), Err(JournalError::Over));
+    assert_eq!(own.begin([1; 32], [2; 32]).err(), Some(JournalError::Over));
+    own.begin([1; 32], [3; 32]).unwrap();
+}
+
+#[test]
+fn lines_come_back_from_text() {
+    let lines = [
+        Line::Roster([1; 32]),
+        Line::Begin([2; 32]),
+        Line::Answer { sequence: 7, context: [3; 32], reply: [4; 32] },
+        Line::End,
+    ];
+    for line in lines {
+        assert_eq!(Line::from_text(&line.to_text()), Some(line));
+    }
+    for text in ["", "roster", "roster 12", "answer 1 2 3", "end of it", "begin  "] {
+        assert_eq!(Line::from_text(text), None, "{text}");
+    }
+}
