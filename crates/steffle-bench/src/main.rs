@@ -10,6 +10,7 @@
 //! cargo run --release -p steffle-bench -- reading --python python3
 //! cargo run --release -p steffle-bench -- ledger
 //! cargo run --release -p steffle-bench -- rounds
+//! cargo run --release -p steffle-bench -- masks
 //! cargo run --release -p steffle-bench -- networks --python python3
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! cargo build --release && cargo run --release -p steffle-bench -- reproduce
@@ -23,6 +24,7 @@ mod generated;
 mod growth;
 mod ledger;
 mod library;
+mod masks;
 mod methods;
 mod networks;
 mod peer;
@@ -67,6 +69,8 @@ enum Task {
     Library(library::Arguments),
     /// Where the time of a round goes: computing, carrying messages between processes, the ledger.
     Rounds(rounds::Arguments),
+    /// What masks add to a request: one site's time, and the journal's.
+    Masks(masks::Arguments),
     /// Runs per second and peak memory of every method, as `steffle sweep` reaches them on Adult.
     Methods(methods::Arguments),
     /// CPU seconds of `steffle reproduce`, beside another build where one is given.
@@ -95,6 +99,7 @@ fn main() -> ExitCode {
         Task::Generated(arguments) => generated::run(&arguments),
         Task::Ledger(arguments) => ledger::run(&arguments),
         Task::Library(arguments) => library::run(&arguments),
+        Task::Masks(arguments) => masks::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),
         Task::Reproduce(arguments) => reproduce::run(&arguments),
         Task::Rounds(arguments) => rounds::run(&arguments),

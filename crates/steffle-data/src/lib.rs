@@ -64,13 +64,13 @@ pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{
     Absent, Cut, Declared, FilesError, Format, Holds, Job, Levels, Loaded, Looked, Member, Parts,
-    Silo, Site, SitePolicy, TestFiles, Tested, UnmatchedIds,
+    Silo, Site, SiteMasks, SitePolicy, TestFiles, Tested, UnmatchedIds,
 };
 pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
-    Categorical, Coding, Encoded, Groups, Moments, Numeric, Schema, Summary, Unmatched, attributes,
-    encode, encode_features, encode_features_sparing, evaluation_groups,
+    Categorical, Coding, Encoded, Groups, Measures, Moments, Numeric, Schema, Summary, Unmatched,
+    attributes, encode, encode_features, encode_features_sparing, evaluation_groups,
 };
 pub use split::{Split, hold_out, split};
 pub use table::{

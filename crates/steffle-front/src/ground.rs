@@ -14,6 +14,7 @@ use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Ledger, Refusal, Statement};
 use steffle_process::Journalled;
 
+use crate::aggregation::colluders;
 use crate::clock::Clock;
 use crate::method::Method;
 use crate::observer::{Observer, Stage, Told, Watch};
@@ -69,7 +70,11 @@ impl<'a> Ground<'a> {
         let run = run.unwrap_or_else(|| run_id(&hash, study.seed()));
         let (run, gathered) = match study.elsewhere()? {
             Some((run, gathered)) => (run, gathered),
-            None => (run, embedded(study, run, books.unwrap_or_default())?),
+            None => {
+                let sites = study.sizes().len();
+                let masked = method.secure_aggregation().then(|| colluders(sites));
+                (run, embedded(study, run, books.unwrap_or_default(), masked)?)
+            }
         };
         let agreement = Agreement {
             run,
@@ -187,13 +192,17 @@ fn embedded(
     study: &Study,
     run: RunId,
     books: Vec<Box<dyn Ledger>>,
+    masked: Option<u16>,
 ) -> Result<Gathered<Journalled<Nodes>>, Error> {
     let nodes = match study.holdings()? {
         Holdings::Silos(silos) => InProcess::silos(silos),
         Holdings::Split { records, attributes } => InProcess::split(records, attributes),
     };
-    let nodes = Journalled::new(Nodes::Here(kept(nodes, books)), study.journal());
-    Gathered::new(nodes, run, Roster::default()).map_err(|error| failed(&error))
+    let nodes = kept(nodes, books);
+    let nodes = if masked.is_some() { nodes.masked() } else { nodes };
+    let nodes = Journalled::new(Nodes::Here(nodes), study.journal());
+    Gathered::new(nodes, run, Roster { masked, ..Roster::default() })
+        .map_err(|error| failed(&error))
 }
 
 /// The nodes with attributes, the last of all, keep the books.

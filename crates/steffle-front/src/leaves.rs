@@ -135,6 +135,10 @@ pub(crate) fn leaves(method: &dyn Method, study: &Study, counts: &Counts) -> Vec
         ),
         unconstrained(counts),
     ];
+    if method.secure_aggregation() {
+        // Names alone are no sums.
+        return crate::aggregation::leaves(study, &table[1..3]);
+    }
     table.extend(method.leaves(counts));
     if study.is_split() && entry.goal == Goal::Groups && counts.cells > 0 {
         let (what, numbers) = if entry.answers_by_id {

@@ -32,6 +32,7 @@
 //! Noise comes from a seed unless a method is told `noise(NoiseOrigin::Secure)`: a simulation, which
 //! protects nobody and says so.
 
+mod aggregation;
 mod clock;
 mod error;
 mod fairer;
@@ -60,8 +61,12 @@ pub use steffle::model::ModelKind;
 pub use steffle::train::Theorem;
 pub use steffle_baselines::theory;
 pub use steffle_data::{Column, Dialect, Recipe};
-pub use steffle_process::{Forgotten, forget};
+pub use steffle_masks::{Fingerprint, Journal as MaskJournal};
+pub use steffle_process::{
+    Forgotten, MaskFileError, accept_roster, create_key, forget, read_journal, read_key,
+};
 
+pub use aggregation::Aggregation;
 pub use error::{Error, Status};
 pub use fairer::{Fairer, NOT_FAIRER};
 pub use ground::{Ground, LOST};

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use steffle::node::{Embedded, InProcess, Node};
+use steffle::node::{Embedded, InProcess, Masking, Node};
 use steffle::protocol::{Lost, NodeId, Transport, parse};
 use steffle_data::{Job, Silo, Site};
 use steffle_privacy::ledger::Ledger;
-use steffle_process::{Desk, Keeps, Patience, Processes, Relay, frame, refuse, serve};
+use steffle_process::{
+    Desk, Keeps, MaskFileError, Patience, Processes, Relay, frame, open_journal, read_key, refuse,
+    serve,
+};
 
 use crate::Error;
 
@@ -91,7 +94,12 @@ impl Party {
             Own::Job { job, place, together, record } => {
                 let site = of_job(job, *place, *together)?;
                 let holding = site.fingerprint()?;
-                let desk = Desk::new(Node::new(site));
+                let mut node = Node::new(site);
+                let parties = Site::count(&Job::read(job)?, *together);
+                if let Some(masking) = Masking::simulated(*place, parties) {
+                    node = node.masking(masking);
+                }
+                let desk = Desk::new(node);
                 Ok(match record.clone() {
                     Some(folder) => {
                         let folder = folder.join(place.to_string());
@@ -122,7 +130,30 @@ fn of_silo(silo: &Silo, open: OpenBook) -> Result<(Node, [u8; 32]), Error> {
         let book = open(path, Duration::from_secs(silo.wait_seconds));
         node = node.keeping(book.map_err(|why| Error::data("node::ledger", why))?);
     }
+    if let Some(masking) = masking(silo)? {
+        node = node.masking(masking);
+    }
     Ok((node, holding))
+}
+
+/// What a site brings to runs under masks, where it has a key: its journal is its own as long as it
+/// lives.
+fn masking(silo: &Silo) -> Result<Option<Masking>, Error> {
+    let Some(masks) = &silo.masks else { return Ok(None) };
+    let failed = |error: &MaskFileError| Error::data("node::masks", error.to_string());
+    let identity = read_key(&masks.key).map_err(|error| failed(&error))?;
+    let roster = silo.mask_roster(identity.fingerprint())?;
+    let until = Instant::now() + Duration::from_secs(silo.wait_seconds);
+    let journal = loop {
+        match open_journal(&masks.journal, masks.head.as_deref()) {
+            // A process before this one may be about to end.
+            Err(MaskFileError::Busy(_)) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            opened => break opened.map_err(|error| failed(&error))?,
+        }
+    };
+    Ok(Some(Masking::new(identity, roster, masks.policy(), journal)))
 }
 
 fn of_job(job: &Path, place: usize, together: bool) -> Result<Site, Error> {

@@ -22,7 +22,8 @@ use steffle_privacy::PrivacyError;
 use steffle_privacy::ledger::CheckedOffer;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::{
-    CodecError, Describe, Described, Join, Refused, Role, RunId, SchemaHash, Scores, Transport,
+    CodecError, Describe, Described, Join, Meet, Met, Refused, Role, RunId, SchemaHash, Scores,
+    Transport,
 };
 
 use self::grants::Said;
@@ -198,6 +199,8 @@ pub struct Gathered<T> {
     nodes: Vec<Option<Described>>,
     silos: Range<usize>,
     holders: Range<usize>,
+    /// What they added up when they met under masks.
+    met: Option<Met>,
 }
 
 impl<T: Transport> Gathered<T> {
@@ -205,9 +208,10 @@ impl<T: Transport> Gathered<T> {
     pub fn new(transport: T, run: RunId, roster: Roster) -> Result<Self, FederationError> {
         let all = transport.nodes();
         let schema = SchemaHash([0; 32]);
+        let masked = roster.masked;
         let mut trips =
             Trips { transport, run, schema, made: 0, roster, needed: false, rooms: Vec::new() };
-        let said = trips.ask_each(0..all, 0, |_| Describe)?;
+        let said = trips.ask_each(0..all, 0, |_| Describe { masked })?;
         let mut said = said.into_iter();
         let here: Vec<bool> = (0..all).map(|place| !trips.is_absent(place)).collect();
         let nodes: Vec<Option<Described>> =
@@ -235,7 +239,15 @@ impl<T: Transport> Gathered<T> {
         if first != Role::Both {
             trips.needed = trips.roster.drops.take().is_some();
         }
-        Ok(Self { trips, nodes, silos: 0..silos, holders: silos..all })
+        Ok(Self { trips, nodes, silos: 0..silos, holders: silos..all, met: None })
+    }
+
+    /// Under masks: gives every site the hellos of all, and adds up their records and what `columns`
+    /// asks about. Refuses when one of them does not know all others.
+    pub fn meet(&mut self, columns: Vec<u8>) -> Result<&Met, FederationError> {
+        let hellos = self.nodes.iter().flatten().map(|node| node.hello.clone()).collect();
+        let met = self.trips.ask_sum(self.silos.clone(), 0, &Meet { hellos, columns })?;
+        Ok(self.met.insert(met))
     }
 
     /// What every node said, by its place.
@@ -245,8 +257,11 @@ impl<T: Transport> Gathered<T> {
     }
 
     /// Has all nodes join under an agreement; refuses when one does not.
-    pub fn join(self, agreement: Agreement) -> Result<Federation<T>, FederationError> {
-        let Self { mut trips, nodes, silos, holders } = self;
+    pub fn join(mut self, agreement: Agreement) -> Result<Federation<T>, FederationError> {
+        if self.trips.roster.masked.is_some() && self.met.is_none() {
+            self.meet(Vec::new())?;
+        }
+        let Self { mut trips, nodes, silos, holders, met } = self;
         let model = Arc::from(agreement.model.build(agreement.layout, agreement.scores.labels)?);
         let join = Join {
             schema: agreement.columns.clone(),
@@ -260,7 +275,10 @@ impl<T: Transport> Gathered<T> {
         trips.schema = agreement.schema;
         trips.ask_each(0..nodes.len(), 0, |_| join.clone())?;
         let records = |node: &Option<Described>| node.as_ref().map_or(0, |node| node.records);
-        let sizes = nodes[silos.clone()].iter().map(|node| records(node) as usize).collect();
+        let sizes = match met {
+            None => nodes[silos.clone()].iter().map(|node| records(node) as usize).collect(),
+            Some(met) => shares(met.records as usize, silos.len()),
+        };
         let (offer, noise, said) = (None, None, None);
         let losses = false;
         Ok(Federation {
@@ -284,7 +302,7 @@ impl<T: Transport> Federation<T> {
         Gathered::new(transport, agreement.run, Roster::default())?.join(agreement)
     }
 
-    /// Records per records silo.
+    /// Records per records silo; under masks equal shares of all records.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
@@ -319,4 +337,10 @@ impl<T: Transport> Federation<T> {
     fn all(&self) -> Range<usize> {
         0..self.silos.len() + self.holders.len()
     }
+}
+
+/// Equal shares of what nobody knows the parts of.
+pub fn shares(all: usize, silos: usize) -> Vec<usize> {
+    let (each, more) = (all / silos.max(1), all % silos.max(1));
+    (0..silos).map(|silo| each + usize::from(silo < more)).collect()
 }

@@ -174,7 +174,7 @@ impl Writer {
 /// Bytes being read.
 ///
 /// It never reads past the end, and never makes room for more than the bytes could hold.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -6,7 +6,7 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::request::Ask;
 use super::round::add;
-use super::summed::{Added, Numbers, Sum, Summand, Summed, Totals};
+use super::summed::{Added, Masked, Numbers, Sum, Summand, Summed, Totals};
 
 /// Asks how a model decides about the records that nodes hold.
 ///
@@ -103,6 +103,17 @@ impl Decode for CountReply {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let public = reader.option("public counts", Summed::decode)?;
         Ok(Self { public, private: reader.option("private counts", Summed::decode)? })
+    }
+}
+
+impl Masked for CountReply {
+    fn mask(&mut self, pads: &mut dyn FnMut(usize) -> Vec<i128>) {
+        if let Some(public) = &mut self.public {
+            public.mask(pads);
+        }
+        if let Some(private) = &mut self.private {
+            private.mask(pads);
+        }
     }
 }
 

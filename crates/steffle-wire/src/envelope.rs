@@ -7,7 +7,7 @@ use super::codec::{CodecError, Encode, Reader, Writer};
 use super::transport::Answer;
 
 /// The protocol version. Other versions are refused.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 const MAGIC: [u8; 4] = *b"STFL";
 
@@ -85,11 +85,13 @@ pub enum Kind {
     Count = 13,
     /// A pass of the silos over their own records.
     Pass = 14,
+    /// Who is there under masks, and what their columns add up to.
+    Meet = 15,
 }
 
 impl Kind {
     /// All that a node can be asked.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Describe,
         Self::Join,
         Self::Open,
@@ -104,6 +106,7 @@ impl Kind {
         Self::Fit,
         Self::Count,
         Self::Pass,
+        Self::Meet,
     ];
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {

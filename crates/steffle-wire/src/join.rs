@@ -31,8 +31,12 @@ impl Role {
 }
 
 /// Asks a node who it is. A run begins with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Describe;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Describe {
+    /// In a run under masks: how many sites may help the server. Its sites say hello, and neither how
+    /// many records they have nor what these look like.
+    pub masked: Option<u16>,
+}
 
 /// Who a node is.
 ///
@@ -46,6 +50,8 @@ pub struct Described {
     /// What its columns look like, in bytes that whoever agrees on a schema understands; the server
     /// does not. Nothing in them is computed from `s`.
     pub summary: Vec<u8>,
+    /// What it says to all others under masks; empty without.
+    pub hello: Vec<u8>,
 }
 
 /// Which scores a record has, by name: nodes build them.
@@ -124,12 +130,14 @@ impl Ask for Join {
 }
 
 impl Encode for Describe {
-    fn encode(&self, _: &mut Writer) {}
+    fn encode(&self, writer: &mut Writer) {
+        writer.option(self.masked.as_ref(), |writer, colluders| writer.u16(*colluders));
+    }
 }
 
 impl Decode for Describe {
-    fn decode(_: &mut Reader<'_>) -> Result<Self, CodecError> {
-        Ok(Self)
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        Ok(Self { masked: reader.option("masks", Reader::u16)? })
     }
 }
 
@@ -138,6 +146,7 @@ impl Encode for Described {
         writer.u8(self.role as u8);
         writer.u64(self.records);
         writer.blob(&self.summary);
+        writer.blob(&self.hello);
     }
 }
 
@@ -149,7 +158,8 @@ impl Decode for Described {
             3 => Role::Both,
             found => return Err(CodecError::Tag { what: "role", found }),
         };
-        Ok(Self { role, records: reader.u64()?, summary: reader.blob()?.to_vec() })
+        let (records, summary) = (reader.u64()?, reader.blob()?.to_vec());
+        Ok(Self { role, records, summary, hello: reader.blob()?.to_vec() })
     }
 }
 

@@ -11,6 +11,7 @@ use steffle_privacy::{
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::request::{Ask, Done};
+use super::summed::Masked;
 use super::terms::{Share, Terms};
 
 /// Offers a run. A store takes it by its own policy; what the offer promises is kept by its ledger,
@@ -264,6 +265,11 @@ impl Decode for Close {
     fn decode(_: &mut Reader<'_>) -> Result<Self, CodecError> {
         Ok(Self)
     }
+}
+
+/// Receipts are each store's own, and sent in the clear.
+impl Masked for Closed {
+    fn mask(&mut self, _: &mut dyn FnMut(usize) -> Vec<i128>) {}
 }
 
 impl Encode for Closed {

@@ -2,6 +2,7 @@
 
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
+use super::summed::Masked;
 
 /// A request that a server may send.
 ///
@@ -18,6 +19,10 @@ pub trait Ask: Encode + Decode {
 /// It says nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done;
+
+impl Masked for Done {
+    fn mask(&mut self, _: &mut dyn FnMut(usize) -> Vec<i128>) {}
+}
 
 impl Encode for Done {
     fn encode(&self, _: &mut Writer) {}

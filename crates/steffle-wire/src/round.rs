@@ -6,7 +6,7 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::Question;
 use super::request::Ask;
-use super::summed::{Added, Summed};
+use super::summed::{Added, Masked, Summed};
 use super::sums::{PrivateSums, PrivateTotals, PublicSums};
 use super::terms::NoiseScale;
 
@@ -115,6 +115,17 @@ impl Decode for RoundReply {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let public = reader.option("public sums", Summed::decode)?;
         Ok(Self { public, private: reader.option("private sums", Summed::decode)? })
+    }
+}
+
+impl Masked for RoundReply {
+    fn mask(&mut self, pads: &mut dyn FnMut(usize) -> Vec<i128>) {
+        if let Some(public) = &mut self.public {
+            public.mask(pads);
+        }
+        if let Some(private) = &mut self.private {
+            private.mask(pads);
+        }
     }
 }
 

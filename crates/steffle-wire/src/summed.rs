@@ -56,7 +56,18 @@ pub struct Summed<T> {
     /// How long its lists are.
     lengths: Vec<u32>,
     numbers: Vec<i128>,
+    /// Nothing, at every site: a total in which it is something is one of masks that do not cancel.
+    check: i128,
     of: PhantomData<fn() -> T>,
+}
+
+/// A reply that a mask may cover before it is sent.
+///
+/// Its numbers are added to and never shown: who masks learns nothing by it, nor does who adds up.
+pub trait Masked {
+    /// Adds a mask to every number; `pads` gives the next ones. What has no numbers that are added up
+    /// over sites stays as it is, and is sent in the clear.
+    fn mask(&mut self, pads: &mut dyn FnMut(usize) -> Vec<i128>);
 }
 
 /// A number that cannot be added up.
@@ -82,6 +93,8 @@ pub struct Numbers {
     integers: Vec<i128>,
     /// What all numbers are below, so that their total stays in the ring.
     limit: f64,
+    /// Whether one that is not is written as the largest.
+    cut: bool,
     beyond: Option<f64>,
 }
 
@@ -97,7 +110,8 @@ impl Numbers {
     fn over(sites: usize) -> Self {
         // 2^127 / 2^60, shared by all sites.
         let limit = 2_f64.powi(67) / sites.max(1).next_power_of_two() as f64;
-        Self { lengths: Vec::with_capacity(16), integers: Vec::new(), limit, beyond: None }
+        let (lengths, integers) = (Vec::with_capacity(16), Vec::new());
+        Self { lengths, integers, limit, cut: false, beyond: None }
     }
 
     /// About so many numbers will follow: writing them then seldom moves what was written.
@@ -119,6 +133,11 @@ impl Numbers {
         // All are looked at, several at a time; a search would stop early and look at each.
         if values.iter().fold(true, |within, value| within & (value.abs() < limit)) {
             kernel::fixed_point(values, &mut self.integers);
+        } else if self.cut {
+            let most = limit / 2.0;
+            let cut = |value: &f64| if value.is_nan() { 0.0 } else { value.clamp(-most, most) };
+            let cut: Vec<f64> = values.iter().map(cut).collect();
+            kernel::fixed_point(&cut, &mut self.integers);
         } else {
             let within = |value: &f64| value.abs() < limit;
             self.beyond = values.iter().copied().find(|value| !within(value));
@@ -172,7 +191,7 @@ impl Numbers {
     }
 
     fn finish<T>(self) -> Summed<T> {
-        Summed { lengths: self.lengths, numbers: self.integers, of: PhantomData }
+        Summed { lengths: self.lengths, numbers: self.integers, check: 0, of: PhantomData }
     }
 }
 
@@ -244,6 +263,22 @@ impl<T: Summand> Summed<T> {
             Some(value) => Err(Beyond { value, sites }),
         }
     }
+
+    /// The same, with the largest number in place of one that could leave the ring, and 0 in place of
+    /// one that is none: under masks a refusal would tell something about one site.
+    pub fn cut(sum: &T, sites: usize) -> Self {
+        let mut numbers = Numbers { cut: true, ..Numbers::over(sites) };
+        sum.write(&mut numbers);
+        numbers.finish()
+    }
+}
+
+impl<T> Masked for Summed<T> {
+    fn mask(&mut self, pads: &mut dyn FnMut(usize) -> Vec<i128>) {
+        let pads = pads(self.numbers.len() + 1);
+        let own = self.numbers.iter_mut().chain([&mut self.check]);
+        own.zip(pads).for_each(|(number, pad)| *number = number.wrapping_add(pad));
+    }
 }
 
 impl<T> Summed<T> {
@@ -270,6 +305,7 @@ impl<T: Sum> Added for Summed<T> {
         }
         let pairs = self.numbers.iter_mut().zip(&other.numbers);
         pairs.for_each(|(mine, theirs)| *mine = mine.wrapping_add(*theirs));
+        self.check = self.check.wrapping_add(other.check);
         Ok(())
     }
 
@@ -281,10 +317,18 @@ impl<T: Sum> Added for Summed<T> {
         }
         let pairs = self.numbers.iter_mut().zip(numbers);
         pairs.for_each(|(mine, own)| *mine = mine.wrapping_add(i128::from_le_bytes(*own)));
+        self.check = self.check.wrapping_add(check(reader)?);
         Ok(())
     }
 
     fn total(&self) -> Result<T::Total, CodecError> {
+        if self.check != 0 {
+            return Err(CodecError::Shape(
+                "the sites disagree: their masks do not cancel, so they were not all asked the same, or \
+                 one is missing"
+                    .to_owned(),
+            ));
+        }
         let mut totals = Totals { lengths: &self.lengths, numbers: &self.numbers };
         let total = T::read(&mut totals)?;
         if totals.is_empty() {
@@ -299,6 +343,7 @@ impl<T> Encode for Summed<T> {
     fn encode(&self, writer: &mut Writer) {
         writer.list(&self.lengths, u32::to_le_bytes);
         writer.list(&self.numbers, i128::to_le_bytes);
+        writer.raw(&self.check.to_le_bytes());
     }
 
     fn size_hint(&self) -> usize {
@@ -310,8 +355,14 @@ impl<T> Decode for Summed<T> {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let lengths = reader.list(u32::from_le_bytes)?;
         let numbers = reader.list(i128::from_le_bytes)?;
-        Ok(Self { lengths, numbers, of: PhantomData })
+        Ok(Self { lengths, numbers, check: check(reader)?, of: PhantomData })
     }
+}
+
+fn check(reader: &mut Reader<'_>) -> Result<i128, CodecError> {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(reader.raw(16)?);
+    Ok(i128::from_le_bytes(bytes))
 }
 
 #[cfg(test)]

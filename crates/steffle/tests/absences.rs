@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 const TESTS: [&str; 3] = ["tests", "division/attacks", "steffle-attributes/src/attack.rs"];
 
 /// The crates that the algorithm consists of.
-const ALGORITHM: [&str; 6] = [
+const ALGORITHM: [&str; 7] = [
+    "steffle-masks",
     "steffle-model",
     "steffle-wire",
     "steffle-attributes",

@@ -55,7 +55,8 @@ fn the_server_reaches_no_site_and_no_data() {
 fn no_site_knows_the_server() {
     let shared = ["steffle-model", "steffle-privacy", "steffle-wire"];
     reaches_only("steffle-attributes", &shared);
-    reaches_only("steffle-site", &[&shared[..], &["steffle-attributes"]].concat());
+    let own = ["steffle-attributes", "steffle-masks"];
+    reaches_only("steffle-site", &[&shared[..], &own].concat());
     for name in ["steffle-data", "steffle-process"] {
         assert!(!reached(name).contains("steffle-server"), "{name} reaches the server");
     }
@@ -65,6 +66,7 @@ fn no_site_knows_the_server() {
 fn accounting_and_mathematics_are_leaves() {
     reaches_only("steffle-privacy", &[]);
     reaches_only("steffle-model", &[]);
+    reaches_only("steffle-masks", &[]);
     reaches_only("steffle-wire", &["steffle-model", "steffle-privacy"]);
 }
 

@@ -1,12 +1,13 @@
 """`deploy/flare/test poc`: one consortium of four sites, and all that has to hold of it."""
 
+import json
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import data, folder
+from . import data, environment, folder
 from .consortium import Consortium, change
 
 SITES = ["north", "south", "east", "west"]
@@ -34,12 +35,35 @@ class Case:
     silo: Callable[[Consortium, str], dict] = lambda here, site: {}
 
 
+def masked(kit: Path) -> dict:
+    """A key of the site's own, and those of all others, which nobody but the sites has seen."""
+    steffle, kits = environment.steffle(), {site: kit.parent / site for site in SITES}
+    said = {
+        site: environment.run([steffle, "silo", "key", own / "local" / "site.key", "--json"])
+        for site, own in kits.items()
+    }
+    peers = {
+        f"peers.{site}": json.loads(text)["fingerprint"]
+        for site, text in said.items()
+        if site != kit.name
+    }
+    return {"masks.key": "site.key", "masks.require": True, **peers}
+
+
 CASES = {
     "together": Case(["--silos", "4", "--split"], ["both"] * 4, [1, 2, 3, 4]),
     "apart": Case(
         ["--silos", "2", "--holders", "2"],
         ["records", "records", "attributes", "attributes"],
         [1, 2, 1, 2],
+    ),
+    # The last one: its sites answer under masks alone from then on.
+    "masked": Case(
+        ["--silos", "4", "--split"],
+        ["both"] * 4,
+        [1, 2, 3, 4],
+        {name: {**settings, "secure-aggregation": True} for name, settings in METHODS.items()},
+        silo=masked,
     ),
 }
 
@@ -79,7 +103,9 @@ def same_bits(here: Consortium, parts: Path, name: str, case: Case, method: str)
     """The model that comes back is that of the run in one process."""
     settings = case.methods[method]
     embedded, flare = here.place / f"{name}-{method}-here", here.place / f"{name}-{method}"
-    flags = [word for key, value in settings.items() for word in (f"--{key}", value)]
+    # In one process, without masks.
+    plain = {key: value for key, value in settings.items() if key != "secure-aggregation"}
+    flags = [word for key, value in plain.items() for word in (f"--{key}", value)]
     here.run([here.steffle, "train", "--data", parts / "job.toml", "--out", embedded, *flags])
     job = data.job(parts, f"{name}-{method}", SITES, SECONDS, settings, **case.job)
     began = time.monotonic()

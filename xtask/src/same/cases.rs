@@ -52,7 +52,7 @@ pub(crate) const CASES: &[Case] = cases! {
     "steffle paper general": pairs!("--mode paper --epsilon 3 --centralisation general:2 --rounds 20");
     "steffle nonprivate": pairs!("--method steffle-nonprivate --rounds 60");
     "one-shot": people!("--method one-shot --lambda 2 --epsilon 2");
-    "one-shot pooled": pairs!("--method one-shot --pool --secure-aggregation --epsilon 4");
+    "one-shot pooled": pairs!("--method one-shot --pool --epsilon 4");
     "one-shot target": pairs!("--method one-shot --target-gap 0.05 --epsilon 6");
     "one-shot general": pairs!("--method one-shot --centralisation general:2 --notion equalized-odds");
     "randomised response": people!("--method randomised-response --epsilon 1");
@@ -93,7 +93,7 @@ pub(crate) const CASES: &[Case] = cases! {
         "train --method erm --surrogate-sharpness 2", "train --method dp-fermi --silos 3", "train --method dp-fermi --heterogeneity 0.5",
         "train --method pf-ld --server plain", "train --method pf-ld --sign released --mode paper", "train --method pf-ld --notion none",
         "train --method reductions --epsilon 1", "train --method reductions --rounds 5", "train --method fermi --mode none",
-        "train --method fermi --noise secure", "train --method one-shot --accounting round", "train --method one-shot --secure-aggregation",
+        "train --method fermi --noise secure", "train --method one-shot --accounting round", "train --method erm --secure-aggregation",
         "train --method one-shot --lambda 1 --target-gap 0.1", "train --method one-shot --rounds 3", "train --method randomised-response",
         "train --method randomised-response --epsilon 1 --delta 0.1", "train --method steffle-nonprivate --epsilon 1",
         "train --method steffle-nonprivate --mode exact", "train --method fedavg --epsilon 1", "train --method fedavg --mode exact",

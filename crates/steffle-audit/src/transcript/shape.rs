@@ -3,7 +3,7 @@
 use steffle_privacy::ledger::Kind as Released;
 use steffle_wire::{
     Added, Ask, Close, Closed, CodecError, Count, Decode, Describe, Described, Envelope,
-    FitQuestion, Gap, ImputedQuestion, Join, Kind, Loss, Opening, Part, PassQuestion, Pool,
+    FitQuestion, Gap, ImputedQuestion, Join, Kind, Loss, Meet, Opening, Part, PassQuestion, Pool,
     PublicCounts, PublicSums, Reader, Refused, Release, Role, Round, Summed, TakeIn, decode, parse,
 };
 
@@ -38,6 +38,13 @@ pub(super) fn read(bytes: &[u8], asked: Option<Released>) -> Result<(Envelope, S
     let (envelope, reader) = parse(bytes)?;
     let says = match (envelope.part, envelope.kind) {
         (Part::Refusal, _) => Says::Refused(decode(reader)?),
+        (Part::Request, Kind::Describe) if decode::<Describe>(reader.clone())?.masked.is_some() => {
+            return Err(CodecError::Shape(
+                "a run under masks: what one site sent is noise to everybody else, and is compared with \
+                 its book nowhere but there"
+                    .to_owned(),
+            ));
+        }
         (Part::Reply, Kind::Describe) => Says::Role(decode::<Described>(reader)?.role),
         (Part::Request, Kind::Open) => Says::Offer(Box::new(decode(reader)?)),
         (Part::Reply, Kind::Close) => Says::Closed(decode(reader)?),
@@ -110,6 +117,7 @@ fn plain(kind: Kind, part: Part, reader: Reader<'_>) -> Result<(), CodecError> {
         Kind::Fit => either::<FitQuestion>(part, reader),
         Kind::Count => either::<Count>(part, reader),
         Kind::Pass => either::<PassQuestion>(part, reader),
+        Kind::Meet => either::<Meet>(part, reader),
         Kind::Unknown => Err(CodecError::Shape("a message of no kind".to_owned())),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) use privacy::{
     Mechanism, PaperArgs, PaperData, PrivacyCommand, RoundsArgs, SheetArgs, WhichAccountant,
 };
 pub(crate) use reproduce::{ReproduceCommand, What};
-pub(crate) use silo::{SiloCleanArgs, SiloCommand};
+pub(crate) use silo::{SiloCleanArgs, SiloCommand, SiloRosterCommand};
 pub(crate) use submit::SubmitArgs;
 pub(crate) use sweep::{SweepCommand, repeats, settings};
 pub(crate) use train::{TrainArgs, TrainCommand};

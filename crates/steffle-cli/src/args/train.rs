@@ -192,8 +192,8 @@ pub(crate) struct TrainArgs {
         help_heading = "Privacy"
     )]
     pub(crate) pool: Option<bool>,
-    /// With --pool: declare that sums are added up under secure aggregation, so that matrices may
-    /// be shared that would show a record by themselves
+    /// Add up the silos' sums under masks, so that the server learns sums over all silos and nothing of
+    /// one; for steffle, one-shot and randomised-response, 3 to 127 silos with both divisions
     #[arg(
         long,
         value_name = "YES",

@@ -1,4 +1,5 @@
-//! `steffle silo check`: what a site would take into a run; `clean`: what it does not keep any more.
+//! `steffle silo check`: what a site would take into a run; `clean`: what it does not keep any more;
+//! `key` and `roster accept`: whom it adds up with under masks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,18 +10,21 @@ use steffle_data::Silo;
 use steffle_front::{Forgotten, SiloReport, forget};
 use steffle_ledger::look;
 
-use crate::args::{SiloCleanArgs, SiloCommand};
+use crate::args::{SiloCleanArgs, SiloCommand, SiloRosterCommand};
 use crate::failure::Failure;
 use crate::ui::{Output, Rows, wrap};
 
 /// How many categories of a column are printed.
 const SHOWN: usize = 6;
 
+mod masks;
+
 #[derive(Debug, Serialize)]
 struct Checked {
     #[serde(flatten)]
     silo: SiloReport,
     ledger: Option<LedgerHealth>,
+    masks: Option<masks::MaskHealth>,
 }
 
 #[derive(Debug, Serialize)]
@@ -37,6 +41,8 @@ pub(crate) fn silo(command: &SiloCommand, output: Output) -> Result<(), Failure>
     match command {
         SiloCommand::Check(args) => check(&args.file, output),
         SiloCommand::Clean(args) => clean(args, output),
+        SiloCommand::Key(args) => masks::key(&args.file, output),
+        SiloCommand::Roster(SiloRosterCommand::Accept(args)) => masks::accept(&args.file, output),
     }
 }
 
@@ -71,11 +77,12 @@ fn check(file: &Path, output: Output) -> Result<(), Failure> {
             })
         }
     };
-    let checked = Checked { silo, ledger };
+    let masks = masks::MaskHealth::of(&own)?;
+    let checked = Checked { silo, ledger, masks };
     output.result(&checked, &text(&checked, output))
 }
 
-fn text(Checked { silo, ledger }: &Checked, output: Output) -> String {
+fn text(Checked { silo, ledger, masks }: &Checked, output: Output) -> String {
     let mut text = format!("{} ({:?})\n", output.strong(&silo.name), silo.role).to_lowercase();
     if !silo.numeric.is_empty() || !silo.categorical.is_empty() {
         text += &format!(
@@ -125,6 +132,7 @@ fn text(Checked { silo, ledger }: &Checked, output: Output) -> String {
             ))
         }
     };
+    text += &masks.as_ref().map_or_else(String::new, |masks| masks.text(output));
     for (title, sentences) in [("Would be sent", &silo.sends), ("Never leaves", &silo.never)] {
         text += &format!("\n{}\n", output.strong(title));
         for sentence in sentences {

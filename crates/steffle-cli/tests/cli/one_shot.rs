@@ -120,12 +120,14 @@ fn pooling_is_refused_where_a_matrix_would_show_a_record() {
     for words in ["non-zero entries", "native-country = ", "--secure-aggregation"] {
         assert!(refused.stderr.contains(words), "{words}: {}", refused.stderr);
     }
-    let declared = place.json(&[&flags[..], &["--secure-aggregation", "--out", "run"]].concat());
-    assert_eq!(declared["one_shot"]["pooled"], true);
-    let leaves = declared["leaves_in_clear"].to_string();
-    assert!(leaves.contains("5997"), "{leaves}");
+    let masked = ["--silos", "3", "--secure-aggregation", "--out", "run"];
+    let masked = place.json(&[&flags[..], &masked].concat());
+    assert_eq!(masked["one_shot"]["pooled"], true);
+    assert_eq!(masked["aggregation"]["sites"], 3);
+    let leaves = masked["leaves_in_clear"].to_string();
+    assert!(!leaves.contains("5997"), "matrices are added up under masks: {leaves}");
     let alone = place.run(&["train", "--method", "one-shot", "--secure-aggregation"]);
-    assert_eq!(alone.status, 2);
+    assert_eq!(alone.status, 2, "one silo adds up with nobody");
     let foreign = place.run(&["train", "--pool"]);
     assert!(foreign.status == 2 && foreign.stderr.contains("one-shot"), "{}", foreign.stderr);
 }

@@ -57,7 +57,6 @@ fn processes_give_the_same_model_to_the_bit_where_attributes_are_elsewhere() {
     for method in ["steffle", "one-shot", "randomised-response"] {
         the_same(&place, &["--method", method, "--model", "softmax", "--epsilon", "1"]);
     }
-    the_same(&place, &["--method", "one-shot", "--pool", "--secure-aggregation"]);
     the_same(&place, &["--notion", "equalized-odds", "--model", "mlp:3"]);
 }
 

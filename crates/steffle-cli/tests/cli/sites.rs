@@ -8,6 +8,7 @@ mod agreement;
 mod canary;
 mod faults;
 mod hostile;
+mod masks;
 mod relay;
 
 use std::fs;

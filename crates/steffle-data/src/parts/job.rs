@@ -15,7 +15,7 @@ use super::pairing::{elsewhere, once, together};
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
-use crate::schema::{AttributesFile, Schema, Summary, attributes, encode};
+use crate::schema::{AttributesFile, Measures, Schema, Summary, attributes, encode};
 use crate::table::{read_names, write_atomically};
 
 /// The version of the file format.
@@ -262,10 +262,11 @@ impl Job {
         let silos = self.load_silos()?;
         let test = self.load_test()?;
         let mut warnings = agree(silos.iter().chain([&test]))?;
-        let mut summary = Summary::of(&test, &[]);
-        for silo in &silos {
-            summary.merge(&Summary::of(silo, silo.rows()))?;
-        }
+        let (measures, mut summary) =
+            (Measures::of(&Summary::of(&test, test.rows())), Summary::of(&test, &[]));
+        let own: Vec<Summary> = silos.iter().map(|silo| Summary::of(silo, silo.rows())).collect();
+        own.iter().try_for_each(|own| summary.merge(own))?;
+        measures.add_up(&own.iter().collect::<Vec<_>>(), &mut summary)?;
         let schema = Schema::from_summary(test.recipe(), &summary)?;
         let (attributes, mut reading) = self.load_attributes(&silos, &schema)?;
         let records = silos

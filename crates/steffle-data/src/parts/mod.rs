@@ -7,6 +7,7 @@ mod job;
 mod pairing;
 mod silo;
 mod site;
+mod site_masks;
 mod testing;
 
 use std::fs;
@@ -28,6 +29,7 @@ use job::load_records;
 pub use job::{Absent, Job, Levels, Loaded, Member};
 pub use silo::{Holds, Silo, SitePolicy, Unmatched as UnmatchedIds};
 pub use site::{Looked, Site};
+pub use site_masks::SiteMasks;
 pub(crate) use testing::record_id;
 pub use testing::{TestFiles, Tested};
 

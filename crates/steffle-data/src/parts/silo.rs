@@ -1,10 +1,13 @@
 //! The file that a site keeps for itself: what it holds, and what may be asked of it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use steffle_masks::{Fingerprint, NoFingerprint, Roster};
 use steffle_site::node::Allows;
 
+use super::site_masks::SiteMasks;
 use crate::recipe::Recipe;
 use crate::{Error, SiteError};
 
@@ -68,6 +71,13 @@ pub struct Silo {
     /// What it allows.
     #[serde(default)]
     pub policy: SitePolicy,
+    /// Its key for sums under masks, and what it insists on there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masks: Option<SiteMasks>,
+    /// The keys of all other sites, by the names that it gives them: fingerprints that were compared
+    /// outside of this system.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub peers: BTreeMap<String, String>,
     /// What its columns mean, and the classes and labels that it declares.
     pub recipe: Recipe,
 }
@@ -115,7 +125,8 @@ impl Silo {
         silo.check().map_err(refuse)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let own = [&mut silo.data, &mut silo.attributes, &mut silo.ledger];
-        for path in own.into_iter().flatten().chain([&mut silo.sent]) {
+        let masks = silo.masks.iter_mut().flat_map(SiteMasks::paths);
+        for path in own.into_iter().flatten().chain([&mut silo.sent]).chain(masks) {
             *path = folder.join(&*path);
         }
         silo.recipe.record_id.get_or_insert_with(|| super::RECORD_ID.to_owned());
@@ -155,7 +166,30 @@ impl Silo {
                         `simulations = true` under [policy], for made-up people only"
                 .to_owned());
         }
+        match &self.masks {
+            Some(masks) => masks.check(self.peers.len())?,
+            None if self.peers.is_empty() => {}
+            None => {
+                return Err("[peers] are for masks, and there is no [masks] with a key".to_owned());
+            }
+        }
         self.recipe.check_classes().map_err(|error| error.to_string())
+    }
+
+    /// All sites of its federation, itself included: sums under masks are over these and nobody else.
+    /// Refuses what is no fingerprint, and one key twice.
+    pub fn mask_roster(&self, own: Fingerprint) -> Result<Roster, Error> {
+        let refuse = |message: String| {
+            Error::from(SiteError::Silo { path: PathBuf::from("silo.toml"), message })
+        };
+        let mut sites = vec![(own, self.name.clone())];
+        for (name, pinned) in &self.peers {
+            let pinned = pinned
+                .parse()
+                .map_err(|error: NoFingerprint| refuse(format!("[peers] {name}: {error}")))?;
+            sites.push((pinned, name.clone()));
+        }
+        Roster::new(sites).map_err(|error| refuse(format!("[peers]: {error}")))
     }
 
     /// What its node lets be asked.
@@ -163,8 +197,8 @@ impl Silo {
         let SitePolicy { epsilon, rounds, methods, pool, simulations } = self.policy.clone();
         let secret = self.role != Holds::Records && !simulations;
         let booked = self.role == Holds::Records || self.ledger.is_some();
-        let (no_pool, unbooked, masked) = (!pool, !booked, false);
-        Allows { epsilon, rounds, methods, no_pool, secret, unbooked, masked }
+        let (no_pool, unbooked, masked, not_declared) = (!pool, !booked, false, true);
+        Allows { epsilon, rounds, methods, no_pool, secret, unbooked, masked, not_declared }
     }
 
     /// The files that it names.

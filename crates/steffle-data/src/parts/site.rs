@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use steffle_model::record::MISSING_CLASS;
 use steffle_site::node::{Holding, Taken};
-use steffle_wire::{Described, Refused, Role, SchemaHash};
+use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
 
 use super::declared::Declared;
 use super::job::{Job, load_records};
@@ -18,7 +18,7 @@ use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
 use crate::schema::{
-    AttributesFile, Schema, Summary, attributes, classes_of_rows, encode, load_attributes,
+    AttributesFile, Measures, Schema, Summary, attributes, classes_of_rows, encode, load_attributes,
 };
 
 /// The files of one party: read when the site starts, encoded when a run has agreed on a schema.
@@ -171,13 +171,14 @@ impl Site {
         Ok(looked)
     }
 
-    /// What it says of itself.
-    fn declared(&self) -> Declared {
+    /// What it says of itself; under masks nothing about any number but the rows of one person.
+    fn declared(&self, masked: bool) -> Declared {
         let mut declared = Declared::of(self.name.clone(), &self.recipe);
         if let Some(data) = &self.records {
-            declared.summary = Some(Summary::of(data, data.rows()));
+            let summary = Summary::of(data, data.rows());
+            declared.summary = Some(if masked { summary.without_numbers() } else { summary });
             declared.largest_unit = data.largest_unit(data.rows());
-            declared.dropped = data.dropped();
+            declared.dropped = if masked { 0 } else { data.dropped() };
         }
         declared
     }
@@ -204,16 +205,26 @@ impl Site {
 }
 
 impl Holding for Site {
-    fn describe(&self) -> Described {
+    fn describe(&self, masked: bool) -> Described {
         let role = match (&self.records, &self.attributes) {
             (Some(_), Classes::Nowhere) => Role::Records,
             (Some(_), _) => Role::Both,
             (None, _) => Role::Attributes,
         };
-        let records = self.records.as_ref().map_or(0, |data| data.rows().len()) as u64;
+        let held = self.records.as_ref().map_or(0, |data| data.rows().len()) as u64;
+        let records = if masked { 0 } else { held };
         // Names and finite numbers: it has a text.
-        let summary = serde_json::to_vec(&self.declared()).unwrap_or_default();
-        Described { role, records, summary }
+        let summary = serde_json::to_vec(&self.declared(masked)).unwrap_or_default();
+        Described { role, records, summary, hello: Vec::new() }
+    }
+
+    fn meet(&self, columns: &[u8]) -> Result<Met, Refused> {
+        let measures = Measures::from_bytes(columns)
+            .map_err(|why| Refused::new("steffle::node::state", format!("its measures: {why}")))?;
+        let Some(data) = &self.records else {
+            return Err(Refused::state("this site has no records"));
+        };
+        Ok(measures.part(&Summary::of(data, data.rows())))
     }
 
     fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused> {
@@ -224,7 +235,7 @@ impl Holding for Site {
             return Err(unread("the schema is not the one that its hash names".to_owned()));
         }
         let refuse = |error: Error| Refused::new(format!("steffle::{}", error.code()), error);
-        self.declared().accepts(&schema).map_err(refuse)?;
+        self.declared(false).accepts(&schema).map_err(refuse)?;
         let encoded = self.records.as_ref().map(|data| encode(data, data.rows(), &schema));
         Ok(Taken {
             records: encoded.transpose().map_err(refuse)?.map(|encoded| encoded.records),

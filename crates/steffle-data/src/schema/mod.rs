@@ -5,6 +5,7 @@ mod encode;
 mod favour;
 mod groups;
 mod hash;
+mod measures;
 mod summary;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ pub use encode::{Encoded, Unmatched, encode, encode_features, encode_features_sp
 pub(crate) use favour::{favourable, guessed};
 pub(crate) use groups::{AttributesFile, classes_of_rows, load_attributes};
 pub use groups::{Groups, attributes, evaluation_groups};
+pub use measures::Measures;
 pub use summary::{Moments, Summary};
 
 /// Labels and sensitive classes beyond this are a sign of a number or an id in a wrong role.

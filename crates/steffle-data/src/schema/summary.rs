@@ -99,6 +99,14 @@ impl Summary {
         }
     }
 
+    /// The same with nothing about any number: which columns there are, and the names in them.
+    #[must_use]
+    pub fn without_numbers(mut self) -> Self {
+        self.rows = 0;
+        self.numeric.iter_mut().for_each(|(_, moments)| *moments = Moments::default());
+        self
+    }
+
     /// The names in all usable rows, and nothing about any number.
     pub(crate) fn names(data: &Dataset) -> Self {
         let kept = data.recipe().missing != Missing::Drop;

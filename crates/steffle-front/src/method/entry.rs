@@ -227,7 +227,14 @@ pub(crate) fn usual_reason(entry: &Entry, key: &str) -> Reason {
             format!("sign means nothing to {name}, which is not pf-ld"),
             "leave it out, or use <method pf-ld>",
         ),
-        "target-gap" | "pool" | "secure-aggregation" => (
+        "secure-aggregation" => (
+            format!(
+                "secure-aggregation is for sums over silos of runs that claim privacy: method {name} \
+                 claims none, or its silos send other things"
+            ),
+            "use <method steffle>, <method one-shot> or <method randomised-response>, or leave it out",
+        ),
+        "target-gap" | "pool" => (
             format!("{key} means nothing to {name}, which is not one-shot"),
             "add <method one-shot>, or leave it out",
         ),

@@ -69,6 +69,11 @@ pub trait Method: fmt::Debug + Send + Sync {
         NoiseKind::Simulation
     }
 
+    /// Whether sums over sites are added up under masks.
+    fn secure_aggregation(&self) -> bool {
+        false
+    }
+
     /// Whether models for several lambdas are found in one go, from one release where there is one.
     fn shares_release(&self) -> bool {
         false

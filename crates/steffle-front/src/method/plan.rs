@@ -10,6 +10,7 @@ use steffle_privacy::ledger::{Claim, Offer, Statement, statement};
 
 use super::{Entry, Method, Training};
 use crate::Error;
+use crate::aggregation::Aggregation;
 use crate::ground::Ground;
 use crate::leaves::{Counts, Leaves, in_words, leaves};
 use crate::legs::carried;
@@ -29,6 +30,7 @@ pub struct Plan {
     warnings: Vec<String>,
     /// What stores will be offered: a claim, epsilon and delta.
     offered: (Claim, f64, f64),
+    aggregation: Option<Aggregation>,
 }
 
 /// How much will be done.
@@ -61,8 +63,13 @@ impl Plan {
         let method = method.settle(study)?;
         let counts = Counts::new(study, &*method, &*model);
         let leaves = leaves(&*method, study, &counts);
+        let masked = method.secure_aggregation();
+        let aggregation = masked.then(|| Aggregation::new(method.entry(), study, &leaves));
+        let aggregation = aggregation.transpose()?;
         carried(study, &*method, &*model, &leaves)?;
-        let announced = method.announced(study, &counts);
+        let mut announced = method.announced(study, &counts);
+        // Sites meet in a trip of its own.
+        announced.trips = announced.trips.map(|trips| trips + u32::from(masked));
         let (claim, epsilon, delta) = method.offered(study, model.blocks().len())?;
         let offer = Offer {
             run: String::new(),
@@ -76,14 +83,24 @@ impl Plan {
             noise: method.noise(),
         };
         let said = statement(&offer.check()?, &[]);
-        let privacy = said_of(&*method, study, &leaves, &said)?;
+        let privacy = said_of(&*method, study, &leaves, aggregation.as_ref(), &said)?;
         let mut warnings = study.about().warnings.clone();
         if !method.claims() {
             warnings.extend_from_slice(study.reveals_sensitive());
         }
         warnings.extend(method.warnings(study.labels()));
         let (study, offered) = (study.clone(), (claim, epsilon, delta));
-        Ok(Self { study, method, model, announced, privacy, leaves, warnings, offered })
+        Ok(Self {
+            study,
+            method,
+            model,
+            announced,
+            privacy,
+            leaves,
+            warnings,
+            offered,
+            aggregation,
+        })
     }
 
     /// The method, with all its settings.
@@ -129,6 +146,11 @@ impl Plan {
     /// What leaves a silo without noise.
     pub fn leaves(&self) -> &[Leaves] {
         &self.leaves
+    }
+
+    /// How sums are added up, where that is under masks.
+    pub fn aggregation(&self) -> Option<&Aggregation> {
+        self.aggregation.as_ref()
     }
 
     /// Adds what else it sends without noise.
@@ -180,7 +202,10 @@ impl Plan {
     /// What may be said of what was released.
     pub(crate) fn said(&self, said: Option<&Statement>) -> Result<Privacy, Error> {
         match said {
-            Some(said) => said_of(&*self.method, &self.study, &self.leaves, said),
+            Some(said) => {
+                let masks = self.aggregation.as_ref();
+                said_of(&*self.method, &self.study, &self.leaves, masks, said)
+            }
             None => Ok(self.privacy.clone()),
         }
     }
@@ -218,12 +243,16 @@ fn said_of(
     method: &dyn Method,
     study: &Study,
     leaves: &[Leaves],
+    masks: Option<&Aggregation>,
     said: &Statement,
 ) -> Result<Privacy, Error> {
     let mut privacy = match Privacy::contradicted(said) {
         Some(contradicted) => contradicted,
         None => method.privacy(study, said)?,
     };
-    privacy.statement += &in_words(method.entry(), leaves);
+    privacy.statement += &match masks {
+        Some(masks) => masks.in_words(),
+        None => in_words(method.entry(), leaves),
+    };
     Ok(privacy)
 }

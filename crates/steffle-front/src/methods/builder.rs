@@ -183,8 +183,8 @@ macro_rules! setting {
         /// Silos also share matrices of their features, and are decoded together [default: no].
         pool, "pool", bool, pool => pool } };
     (secure_aggregation) => { $crate::methods::builder::setting! { @
-        /// Declares that pooled sums are added up under secure aggregation [default: no].
-        secure_aggregation, "secure-aggregation", bool, declared => declared } };
+        /// Sums over silos are added up under masks, which hide what one silo adds [default: no].
+        secure_aggregation, "secure-aggregation", bool, masked => masked } };
     (noise_shares) => { $crate::methods::builder::setting! { @
         /// How much of the noise each silo adds: all, or a share of one noise [default: each].
         noise_shares, "noise-shares", $crate::method::Shares, shares => shares.to_string() } };

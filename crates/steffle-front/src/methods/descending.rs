@@ -10,8 +10,8 @@ use steffle_privacy::{Delta, Mu, gdp};
 use crate::Error;
 use crate::leaves::{Counts, Leaves};
 use crate::method::{
-    Aim, Announced, Bounds, Entry, Given, Mode, Noise, ServerKind, Steps, Training, Written,
-    judge_messages, refuse_by_mode, refuse_foreign,
+    Aim, Announced, BatchSize, Bounds, Entry, Given, Mode, Noise, ServerKind, Steps, Training,
+    Written, judge_messages, refuse_by_mode, refuse_foreign,
 };
 use crate::privacy::{Privacy, claimed, neighbour, one_row_only, where_noise_is_from};
 use crate::study::Study;
@@ -25,6 +25,8 @@ pub(crate) struct Descending {
     pub(crate) mode: Mode,
     pub(crate) noise: Option<Noise>,
     pub(crate) steps: Steps,
+    /// Whether sums are added up under masks.
+    pub(crate) secure_aggregation: bool,
 }
 
 impl Descending {
@@ -43,7 +45,11 @@ impl Descending {
         usual.theta = theta_step.unwrap_or(usual.theta);
         let steps = Steps::read(given, server, usual)?;
         let aim = Aim::read(entry, given)?;
-        Ok(Self { entry, aim, mode, noise, steps })
+        let secure_aggregation = given.flag("secure-aggregation")?.unwrap_or(false);
+        if secure_aggregation {
+            addable(mode, &steps)?;
+        }
+        Ok(Self { entry, aim, mode, noise, steps, secure_aggregation })
     }
 
     /// Complete and checked for a study.
@@ -67,6 +73,7 @@ impl Descending {
         if let Some(noise) = &self.noise {
             noise.write(&mut written);
         }
+        written.push("secure-aggregation", self.secure_aggregation.then_some(true));
         self.steps.write(&mut written);
         written
     }
@@ -228,6 +235,30 @@ impl Descending {
     }
 }
 
+/// Refuses what is not asked of all sites in the same words, or is not a sum over them.
+fn addable(mode: Mode, steps: &Steps) -> Result<(), Error> {
+    let refuse = |message: String, help: &str| {
+        Err(Error::conflict("secure-aggregation", message).with_help(help.to_owned()))
+    };
+    if mode != Mode::Exact {
+        return refuse(
+            format!(
+                "mode {mode} has batches or noise by silo, which masks do not cover, or claims nothing; \
+                 masks are for mode exact"
+            ),
+            "leave out <mode>, or <secure-aggregation>",
+        );
+    }
+    if matches!(steps.batch, Some(BatchSize::Records(_))) {
+        return refuse(
+            "blocks of records need to know how many every silo has; masks are for all records"
+                .to_owned(),
+            "leave out <batch>, or <secure-aggregation>",
+        );
+    }
+    Ok(())
+}
+
 /// Epsilon of the theorem's noise when the batches are known, for a record in full batches.
 fn honest_epsilon(noise: Noise, plan: &Schedule, study: &Study) -> Option<f64> {
     let (sizes, split) = (study.sizes(), study.is_split());
@@ -290,6 +321,10 @@ macro_rules! descends {
 
         fn noise(&self) -> NoiseKind {
             self.0.noise_kind()
+        }
+
+        fn secure_aggregation(&self) -> bool {
+            self.0.secure_aggregation
         }
 
         fn announced(&self, study: &Study, counts: &Counts) -> Announced {

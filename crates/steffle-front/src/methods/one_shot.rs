@@ -111,11 +111,6 @@ impl Run {
         let target_gap = given.number("target-gap", 0.0..=1.0, "a number in [0, 1]")?;
         let pool = given.flag("pool")?.unwrap_or(false);
         let secure_aggregation = given.flag("secure-aggregation")?.unwrap_or(false);
-        if secure_aggregation && !pool {
-            let message =
-                "secure-aggregation says how pooled sums are added up, and nothing is pooled";
-            return Err(Error::conflict("secure-aggregation", message).with_help("add <pool>"));
-        }
         if target_gap.is_some() && given.has("lambda") {
             let message = "lambda and target-gap both say how fair; the gap chooses its own lambda";
             let help = "leave out one of the two";
@@ -228,6 +223,10 @@ impl Method for Run {
 
     fn noise(&self) -> NoiseKind {
         self.noise.into()
+    }
+
+    fn secure_aggregation(&self) -> bool {
+        self.secure_aggregation
     }
 
     /// A target gap and a limit of error choose lambda themselves.

@@ -30,6 +30,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "surrogate-sharpness",
         "epsilon",
         "noise",
+        "secure-aggregation",
         "silos",
         "heterogeneity",
         "partition-by",
@@ -52,7 +53,8 @@ pub(crate) static ENTRY: Entry = Entry {
 
 builder! {
     /// Every class is randomised once, then the optimum: private against everybody, at a price.
-    RandomisedResponse: model, notion, lambda, sharpness, max_excess, epsilon, noise
+    RandomisedResponse: model, notion, lambda, sharpness, max_excess, epsilon, noise,
+    secure_aggregation
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +62,7 @@ struct Run {
     aim: Aim,
     epsilon: f64,
     noise: NoiseOrigin,
+    secure_aggregation: bool,
     max_excess: Option<f64>,
 }
 
@@ -73,7 +76,8 @@ impl Run {
         })?;
         let noise = given.word("noise")?.unwrap_or(NoiseOrigin::Simulated);
         let (aim, max_excess) = (Aim::read(&ENTRY, given)?, excess::read(given)?);
-        Ok(Self { aim, epsilon, noise, max_excess })
+        let secure_aggregation = given.flag("secure-aggregation")?.unwrap_or(false);
+        Ok(Self { aim, epsilon, noise, secure_aggregation, max_excess })
     }
 }
 
@@ -94,6 +98,7 @@ impl Method for Run {
         let mut written = self.aim.written(&ENTRY);
         written.push("epsilon", Some(self.epsilon));
         written.push("noise", Some(self.noise.to_string()));
+        written.push("secure-aggregation", self.secure_aggregation.then_some(true));
         written.push("max-excess", self.max_excess);
         if self.shares_release() { written } else { written.without("lambda") }
     }
@@ -104,6 +109,10 @@ impl Method for Run {
 
     fn noise(&self) -> NoiseKind {
         self.noise.into()
+    }
+
+    fn secure_aggregation(&self) -> bool {
+        self.secure_aggregation
     }
 
     /// A limit of error chooses lambda itself.

@@ -30,6 +30,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "noise-shape",
         "accounting",
         "noise",
+        "secure-aggregation",
         "clip",
         "diameter",
         "server",
@@ -65,7 +66,7 @@ pub(crate) static ENTRY: Entry = Entry {
 builder! {
     /// Algorithm 1: rounds of noisy sums, with a guarantee that holds unless the mode says otherwise.
     Steffle: model, notion, lambda, sharpness, mode, epsilon, delta, row_cap, noise_shape, accounting,
-    noise, clip, diameter, server, rounds, epochs, batch, lr_theta, lr_dual, output
+    noise, secure_aggregation, clip, diameter, server, rounds, epochs, batch, lr_theta, lr_dual, output
 }
 
 /// Said of runs without noise.

@@ -5,14 +5,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use steffle::federation::{Absences, Gathered, Roster};
-use steffle::protocol::{Described, Role, RunId};
-use steffle_data::{Absent, Dataset, Declared, Job, Levels, Schema, Summary};
+use steffle::federation::{Absences, Gathered, Roster, shares};
+use steffle::protocol::{Described, Met as Sums, Role, RunId, Transport as _};
+use steffle_data::{Absent, Dataset, Declared, Job, Levels, Measures, Schema, Summary};
+use steffle_masks::{Fingerprint, Hello, Roster as MaskRoster};
+use steffle_privacy::ledger::hexadecimal;
 use steffle_process::{Journal, Journalled};
 
 use super::files::who_holds_what;
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study, lock};
 use crate::Error;
+use crate::aggregation::colluders;
 use crate::ground::failed;
 use crate::processes::{Nodes, Party, Reach};
 
@@ -25,6 +28,8 @@ pub(crate) struct Afar {
     pub(crate) journal: Option<PathBuf>,
     /// Where the job was read.
     pub(crate) path: PathBuf,
+    /// Whether sums are added up under masks.
+    pub(crate) masked: bool,
 }
 
 /// Parties that have said who they are.
@@ -34,6 +39,9 @@ pub(super) struct Elsewhere {
     together: bool,
     pub(super) sizes: Vec<usize>,
     pub(super) absences: Absences,
+    measures: Measures,
+    /// The name of the roster of keys, under masks of sites' own.
+    roster: Option<String>,
     /// For the first run; another begins by asking again.
     gathered: Mutex<Option<(RunId, Met)>>,
 }
@@ -48,8 +56,9 @@ impl Elsewhere {
         if let Some(gathered) = first {
             return Ok(gathered);
         }
-        let (run, met, _) = self.afar.gather(&self.job, self.together, &self.absences)?;
-        Ok((run, met))
+        let told = (&self.absences, &self.measures);
+        let Come { run, gathered, .. } = self.afar.gather(&self.job, self.together, told)?;
+        Ok((run, gathered))
     }
 
     pub(super) fn frame_bytes(&self) -> Option<u64> {
@@ -58,14 +67,50 @@ impl Elsewhere {
     }
 }
 
+impl Study {
+    /// Whether masks are of keys that sites made themselves, out of this machine's reach.
+    pub(crate) fn has_own_keys(&self) -> bool {
+        self.0.elsewhere.as_ref().is_some_and(|Elsewhere { afar, job, .. }| {
+            afar.masked && !job.sites.is_empty() && matches!(afar.reach, Reach::Relay)
+        })
+    }
+
+    /// The name of the roster of keys, where sites have their own.
+    pub(crate) fn mask_roster(&self) -> Option<String> {
+        self.0.elsewhere.as_ref()?.roster.clone()
+    }
+
+    /// Records per silo, where they are known: none under masks of parties elsewhere.
+    pub fn known_sizes(&self) -> Vec<usize> {
+        match &self.0.elsewhere {
+            Some(elsewhere) if elsewhere.afar.masked => Vec::new(),
+            _ => self.sizes(),
+        }
+    }
+}
+
+/// Parties that have come, and under masks what they add up to.
+struct Come {
+    run: RunId,
+    gathered: Met,
+    journal: Option<Journal>,
+    sums: Option<Sums>,
+}
+
 impl Afar {
-    /// Asks all parties who they are.
+    /// Asks all parties who they are; under masks they also meet.
     fn gather(
         &self,
         job: &Job,
         together: bool,
-        absences: &Absences,
-    ) -> Result<(RunId, Met, Option<Journal>), Error> {
+        (absences, measures): (&Absences, &Measures),
+    ) -> Result<Come, Error> {
+        if self.masked && job.absent == Absent::Drop {
+            let message = "a run under masks goes on with all sites or not at all: without one, the \
+                           difference of two sums would show what it added";
+            return Err(Error::conflict("secure-aggregation", message)
+                .with_help("leave absent = \"drop\" out of the job, or <secure-aggregation>"));
+        }
         let journal = match &self.journal {
             None => None,
             Some(path) => Some(self.opened(path, job)?),
@@ -76,9 +121,17 @@ impl Afar {
         let nodes = Journalled::new(nodes, journal.clone());
         let names = job.sites.iter().map(|site| site.name.clone()).collect();
         let drops = (job.absent == Absent::Drop).then(|| absences.clone());
-        let roster = Roster { names, drops };
-        let gathered = Gathered::new(nodes, run, roster).map_err(|error| failed(&error))?;
-        Ok((run, gathered, journal))
+        let masked = self.masked.then(|| colluders(nodes.nodes()));
+        let roster = Roster { names, drops, masked };
+        let mut gathered = Gathered::new(nodes, run, roster).map_err(|error| failed(&error))?;
+        let sums = match masked {
+            None => None,
+            Some(_) => {
+                let met = gathered.meet(measures.to_bytes()).map_err(|error| failed(&error))?;
+                Some(met.clone())
+            }
+        };
+        Ok(Come { run, gathered, journal, sums })
     }
 
     /// The name of a run that begins: what is run, and a number that never comes again. Sites remember
@@ -119,12 +172,14 @@ impl Afar {
         }
         let together = job.together() && job.silos.is_empty();
         let absences = Absences::default();
-        let (run, gathered, journal) = self.gather(&job, together, &absences)?;
+        let test = Arc::new(job.load_test()?);
+        let measures = Measures::of(&Summary::of(&test, test.rows()));
+        let Come { run, gathered, journal, sums } =
+            self.gather(&job, together, (&absences, &measures))?;
         let nodes: Vec<(usize, &Described)> = gathered.nodes().collect();
         let centralisation = centralisation(&nodes, &job, asked, silos)?;
         let declared = declared(&nodes, &job)?;
-        let test = Arc::new(job.load_test()?);
-        let schema = agree(&declared, &job, &test)?;
+        let schema = agree(&declared, &job, &test, &measures, sums.as_ref())?;
         let about = About {
             dropped: declared.iter().map(|(_, site)| site.dropped).sum::<usize>() + test.dropped(),
             warnings: schema.lookalikes().into_iter().chain(schema.favourable_guessed()).collect(),
@@ -132,10 +187,16 @@ impl Afar {
             ..About::default()
         };
         let sizes = nodes.iter().filter(|(_, node)| node.role.has_records());
-        let sizes = sizes.map(|(_, node)| node.records as usize).collect();
+        let sizes: Vec<usize> = sizes.map(|(_, node)| node.records as usize).collect();
+        let sizes = match &sums {
+            None => sizes,
+            Some(sums) => shares(sums.records as usize, sizes.len()),
+        };
+        let roster = sums.as_ref().and_then(|_| roster(&nodes));
         let holders = nodes.iter().filter(|(_, node)| node.role != Role::Records).count();
         let gathered = Mutex::new(Some((run, gathered)));
-        let elsewhere = Elsewhere { afar: self, job, together, sizes, absences, gathered };
+        let elsewhere =
+            Elsewhere { afar: self, job, together, sizes, absences, measures, roster, gathered };
         Ok(Study(Arc::new(Inner {
             encoded: Encoded {
                 records: Vec::new(),
@@ -154,6 +215,16 @@ impl Afar {
             journal: Mutex::new(journal),
         })))
     }
+}
+
+/// The name of the roster of keys that sites say hello with.
+fn roster(nodes: &[(usize, &Described)]) -> Option<String> {
+    let site = |(_, node): &(usize, &Described)| {
+        let hello = Hello::from_bytes(&node.hello)?;
+        Some((Fingerprint::of(&hello.identity), String::new()))
+    };
+    let sites = nodes.iter().map(site).collect::<Option<Vec<_>>>()?;
+    Some(hexadecimal(&MaskRoster::new(sites).ok()?.digest()))
 }
 
 /// What every node declares, with what to call it.
@@ -183,7 +254,13 @@ fn declared(nodes: &[(usize, &Described)], job: &Job) -> Result<Vec<(String, Dec
 }
 
 /// The schema of all that have records, from the names of the test rows on.
-fn agree(sites: &[(String, Declared)], job: &Job, test: &Dataset) -> Result<Schema, Error> {
+fn agree(
+    sites: &[(String, Declared)],
+    job: &Job,
+    test: &Dataset,
+    measures: &Measures,
+    sums: Option<&Sums>,
+) -> Result<Schema, Error> {
     let mut summary = Summary::of(test, &[]);
     let mut first: Option<(&String, &Summary)> = None;
     for (called, site) in sites {
@@ -202,6 +279,14 @@ fn agree(sites: &[(String, Declared)], job: &Job, test: &Dataset) -> Result<Sche
             return Err(Error::data("data::disagreement", message));
         }
         first.get_or_insert((called, own));
+    }
+    match sums {
+        Some(sums) => measures.total(sums, &mut summary)?,
+        None => {
+            let own: Vec<&Summary> =
+                sites.iter().filter_map(|(_, site)| site.summary.as_ref()).collect();
+            measures.add_up(&own, &mut summary)?;
+        }
     }
     Ok(Schema::from_summary(test.recipe(), &summary)?)
 }

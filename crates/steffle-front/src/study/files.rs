@@ -19,6 +19,7 @@ pub struct Files {
     /// Where it was read, and what it said about columns.
     read: Option<(PathBuf, Recipe)>,
     afar: Option<Afar>,
+    masked: bool,
 }
 
 impl Files {
@@ -26,14 +27,14 @@ impl Files {
     pub fn read(job: &Path) -> Result<Self, Error> {
         let read = Job::read(job)?;
         let said = (job.to_path_buf(), read.recipe.clone());
-        Ok(Self { job: read, read: Some(said), afar: None })
+        Ok(Self { job: read, read: Some(said), afar: None, masked: false })
     }
 
     /// Records files, attributes files and a file to test on.
     pub fn new(records: Vec<PathBuf>, attributes: Vec<PathBuf>, test: PathBuf) -> Self {
         let mut job = Job::new(Recipe::default());
         (job.records, job.attributes, job.test) = (records, attributes, test);
-        Self { job, read: None, afar: None }
+        Self { job, read: None, afar: None, masked: false }
     }
 
     /// What the columns mean.
@@ -45,6 +46,14 @@ impl Files {
     #[must_use]
     pub fn with(mut self, recipe: Recipe) -> Self {
         self.job.recipe = recipe;
+        self
+    }
+
+    /// The same for a run whose sums are added up under masks, where parties are reached by messages:
+    /// they say no more of themselves than what they add up to.
+    #[must_use]
+    pub fn masked(mut self, masked: bool) -> Self {
+        self.masked = masked;
         self
     }
 
@@ -103,7 +112,8 @@ impl Files {
             ));
         }
         let journal = journal.map(Path::to_path_buf);
-        self.afar = Some(Afar { reach, what, journal, path: path.clone() });
+        let (path, masked) = (path.clone(), self.masked);
+        self.afar = Some(Afar { reach, what, journal, path, masked });
         Ok(self)
     }
 

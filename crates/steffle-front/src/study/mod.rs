@@ -224,7 +224,7 @@ impl Study {
         }
     }
 
-    /// Records per silo.
+    /// Records per silo; equal shares of all where only their total is known.
     pub fn sizes(&self) -> Vec<usize> {
         match &self.0.elsewhere {
             Some(elsewhere) => elsewhere.sizes.clone(),

@@ -90,6 +90,19 @@ impl Records {
         Ok(Self(Arc::new(Held { units, ..Arc::unwrap_or_clone(self.0) })))
     }
 
+    /// The same with every number of a row in `-most..=most`.
+    pub fn within(self, most: f32) -> Result<Self, super::RowsError> {
+        let rows = &self.0.rows;
+        let fits = |row: usize| rows.numeric(row).iter().all(|number| number.abs() <= most);
+        if (0..rows.len()).all(fits) {
+            return Ok(self);
+        }
+        let (mut numbers, codes) = rows.parts();
+        numbers.iter_mut().for_each(|number| *number = number.clamp(-most, most));
+        let rows = Rows::new(rows.layout(), rows.len(), numbers, codes)?;
+        Ok(Self(Arc::new(Held { rows, ..Arc::unwrap_or_clone(self.0) })))
+    }
+
     /// The unit of every record, numbered from 0; `None` where every record is its own.
     #[inline]
     pub fn units(&self) -> Option<&[u32]> {

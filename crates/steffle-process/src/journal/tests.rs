@@ -41,7 +41,7 @@ fn request(trip: u64) -> Vec<u8> {
         kind: Kind::Describe,
         part: Part::Request,
     };
-    seal(&envelope, &Describe)
+    seal(&envelope, &Describe::default())
 }
 
 /// Six trips to two nodes; what came, and how often the nodes were asked.

@@ -12,6 +12,9 @@ pub struct Roster {
     pub names: Vec<String>,
     /// Where the run goes on without sites that do not reply: those that it lost.
     pub drops: Option<Absences>,
+    /// Where sums are added up under masks: how many sites may help the server without learning what
+    /// one other adds. Nobody is left out then.
+    pub masked: Option<u16>,
 }
 
 /// Sites that a run went on without, for whoever tells about it.

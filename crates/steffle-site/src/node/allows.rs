@@ -18,14 +18,16 @@ pub struct Allows {
     pub secret: bool,
     /// No book keeps the budget: nothing is promised.
     pub unbooked: bool,
-    /// What it adds to sums leaves under masks, so that nobody reads it but as a summand. Nothing
-    /// makes masks yet: no site says so.
+    /// What it adds to sums leaves under masks, whatever the run is: for audits, which read totals
+    /// alone. No site says so; a run under masks is known to be one.
     pub masked: bool,
+    /// That sums are added up under masks is not taken from a server's word.
+    pub not_declared: bool,
 }
 
 impl Allows {
-    /// Refuses an offer that the site does not allow.
-    pub(super) fn offered(&self, opening: &Opening) -> Result<(), Refused> {
+    /// Refuses an offer that the site does not allow, and shares of secret noise without masks.
+    pub(super) fn offered(&self, opening: &Opening, masked: bool) -> Result<(), Refused> {
         let offer = &opening.offer;
         let refuse = |what: String| {
             Err(Refused::new("steffle::node::policy", format!("this site's policy: {what}")))
@@ -54,7 +56,10 @@ impl Allows {
                 "secret noise is asked for; without a ledger nothing is promised".to_owned(),
             );
         }
-        if offer.claim.shares().is_some() && offer.noise == NoiseKind::Secure && !self.masked {
+        if offer.claim.shares().is_some()
+            && offer.noise == NoiseKind::Secure
+            && !(masked || self.masked)
+        {
             let text = "secret noise is to be shared between sites, and what this site sends is not \
                         masked: its sums would be read with less noise than is claimed; use \
                         --noise-shares each, or --noise simulated to see what sharing would give";
@@ -63,8 +68,15 @@ impl Allows {
         Ok(())
     }
 
-    /// Refuses matrices that the site does not allow.
-    pub(super) fn pooled(&self, pool: &Pool) -> Result<(), Refused> {
+    /// Refuses matrices that the site does not allow, and a declaration of masks that there are not.
+    pub(super) fn pooled(&self, pool: &Pool, masked: bool) -> Result<(), Refused> {
+        if let Pool::Gram { secure_aggregation: true } = pool
+            && self.not_declared
+            && !masked
+        {
+            let text = "this site's policy: its matrices are masked, and not said to be";
+            return Err(Refused::new("steffle::node::policy", text));
+        }
         if self.no_pool && matches!(pool, Pool::Gram { .. }) {
             let text = "this site's policy: matrices of its features do not leave (pool = false)";
             return Err(Refused::new("steffle::node::policy", text));

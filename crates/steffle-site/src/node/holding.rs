@@ -2,12 +2,16 @@
 
 use steffle_attributes::Attributes;
 use steffle_model::record::Records;
-use steffle_wire::{Described, Refused, Role, SchemaHash};
+use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
 
 /// Data at a site. A run agrees on a schema; the holding makes rows and sealed attributes by it.
 pub trait Holding: Send {
-    /// Who the site is, and what its columns look like; nothing of it is computed from `s`.
-    fn describe(&self) -> Described;
+    /// Who the site is, and what its columns look like; nothing of it is computed from `s`. Under masks
+    /// it says what columns and categories there are, no number of records and none about columns.
+    fn describe(&self, masked: bool) -> Described;
+
+    /// Records, and what is added up about columns that are measured as `columns` says.
+    fn meet(&self, columns: &[u8]) -> Result<Met, Refused>;
 
     /// What it holds under a schema; refuses a schema it cannot read, or whose hash is another.
     fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused>;
@@ -24,6 +28,20 @@ pub struct Taken {
     pub attributes: Option<Attributes>,
 }
 
+impl Taken {
+    /// Cuts features to what a site answers about under masks: none is then so large that its sums
+    /// leave their range. Standardised columns seldom have one.
+    pub(super) fn bound(&mut self) -> Result<(), Refused> {
+        const MOST: f32 = 4096.0;
+        if let Some(records) = self.records.take() {
+            let bound = records.within(MOST);
+            self.records =
+                Some(bound.map_err(|error| Refused::new("steffle::node::records", error))?);
+        }
+        Ok(())
+    }
+}
+
 /// Data that were encoded before, for one run.
 ///
 /// Holdings of files read and encode when the run's schema is known.
@@ -38,14 +56,20 @@ impl Encoded {
             (None, _) => Role::Attributes,
         };
         let count = records.as_ref().map_or(0, Records::len) as u64;
-        let described = Described { role, records: count, summary: Vec::new() };
+        let (summary, hello) = (Vec::new(), Vec::new());
+        let described = Described { role, records: count, summary, hello };
         Self(Some(Taken { records, attributes }), described)
     }
 }
 
 impl Holding for Encoded {
-    fn describe(&self) -> Described {
-        self.1.clone()
+    fn describe(&self, masked: bool) -> Described {
+        let records = if masked { 0 } else { self.1.records };
+        Described { records, ..self.1.clone() }
+    }
+
+    fn meet(&self, _: &[u8]) -> Result<Met, Refused> {
+        Ok(Met { records: self.1.records, columns: Vec::new() })
     }
 
     fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {

@@ -5,7 +5,7 @@ use steffle_attributes::Attributes;
 use steffle_model::record::Records;
 use steffle_wire::{Answer, Letter, Lost, NodeId, Transport};
 
-use super::{Encoded, Node};
+use super::{Encoded, Masking, Node};
 use crate::division::records::RecordsDivision;
 
 /// Below this many records in a trip, handing nodes to other threads costs more than it saves.
@@ -43,6 +43,20 @@ impl InProcess {
     pub fn each(mut self, change: impl FnMut(Node) -> Node) -> Self {
         self.nodes = self.nodes.into_iter().map(change).collect();
         self
+    }
+
+    /// The same with keys that this process makes: its replies are masked as those of sites, and hidden
+    /// from nobody who reads its memory. More than 127 nodes stay as they are, and refuse masks.
+    #[must_use]
+    pub fn masked(self) -> Self {
+        let (sites, mut places) = (self.nodes.len(), 0..);
+        self.each(|node| {
+            let own = places.next().and_then(|place| Masking::simulated(place, sites));
+            match own {
+                Some(masking) => node.masking(masking),
+                None => node,
+            }
+        })
     }
 
     fn deliver(&mut self, letters: Vec<Letter>) {

@@ -40,7 +40,11 @@ impl Party {
             let kind: ModelKind = join.model.parse()?;
             let model = kind.build(records.rows().layout(), join.scores.labels)?;
             let (model, node) = (Arc::from(model), u64::from(me.0));
-            Ok(RecordsDivision::new(records, objective.clone(), model, join.seed, node)?)
+            let mut own = RecordsDivision::new(records, objective.clone(), model, join.seed, node)?;
+            if join.silos > 1 {
+                own.join_others();
+            }
+            Ok(own)
         };
         let (records, attributes) = (held.records.map(division).transpose()?, held.attributes);
         let mut units = None;
@@ -65,9 +69,20 @@ impl Party {
             _ => None,
         };
         let (letters, opening, once) = (Letters::default(), None, Once::default());
-        let mut party =
-            Self { me, run, schema, join, divisions, ledger, letters, opening, round: None, once };
-        let answer = party.answer_with(envelope, &Done, units.as_ref());
+        let mut party = Self {
+            me,
+            run,
+            schema,
+            join,
+            divisions,
+            ledger,
+            letters,
+            opening,
+            round: None,
+            once,
+            pads: None,
+        };
+        let answer = party.answer_with(envelope, Done, units.as_ref());
         Ok((party, answer))
     }
 

@@ -12,6 +12,7 @@ mod holding;
 mod in_process;
 mod join;
 mod letters;
+mod mask;
 mod once;
 mod party;
 mod refusal;
@@ -19,6 +20,7 @@ mod refusal;
 pub use allows::Allows;
 pub use holding::{Encoded, Holding, Taken};
 pub use in_process::{Embedded, InProcess};
+pub use mask::{MaskPolicy, Masking};
 pub use refusal::RARE_COLUMN;
 
 use std::sync::Arc;
@@ -26,10 +28,11 @@ use std::sync::Arc;
 use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::Ledger;
 use steffle_wire::{
-    Answer, Describe, Envelope, Join, Kind, NodeId, Part, Reader, Refused, RunId, SchemaHash,
-    Scores, decode, parse, payload, seal,
+    Answer, Describe, Described, Envelope, Join, Kind, Masked, Meet, NodeId, Part, Reader, Refused,
+    RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
 };
 
+use self::mask::{Cover, Stage};
 use self::party::Party;
 use crate::division::Objective;
 
@@ -53,6 +56,9 @@ pub struct Node {
     /// Keeps the budget; a store that was opened has it.
     ledger: Option<Box<dyn Ledger>>,
     allows: Allows,
+    /// Key, peers and journal, where it has any.
+    masking: Option<Masking>,
+    stage: Stage,
     /// Its number in the run; all, before it has one.
     me: NodeId,
     run: Option<RunId>,
@@ -76,6 +82,8 @@ impl Node {
             scores: outputs,
             ledger: None,
             allows: Allows::default(),
+            masking: None,
+            stage: Stage::Clear,
             me: NodeId::ALL,
             run: None,
             party: None,
@@ -104,6 +112,13 @@ impl Node {
         self
     }
 
+    /// The same with a key: it can be asked under masks.
+    #[must_use]
+    pub fn masking(mut self, masking: Masking) -> Self {
+        self.masking = Some(masking);
+        self
+    }
+
     /// Answers a request, or takes a letter in. There is always a reply to a request: where it is no
     /// answer, it is a [`Refused`].
     pub fn handle(&mut self, message: &[u8]) -> Answer {
@@ -120,7 +135,7 @@ impl Node {
         if let Some(said) = self.said(&envelope, message) {
             return said;
         }
-        match self.answer(&envelope, payload(message), reader) {
+        match self.answer(&envelope, message, reader) {
             Err(refused) => self.refuse(&envelope, &refused),
             Ok(answer) => {
                 // In the room of the last: there is one for every round.
@@ -167,30 +182,161 @@ impl Node {
     fn answer(
         &mut self,
         envelope: &Envelope,
-        payload: &[u8],
+        message: &[u8],
         reader: Reader<'_>,
     ) -> Result<Answer, Refused> {
         if envelope.part != Part::Request || envelope.from != NodeId::SERVER {
             return Err(Refused::state(format!("no request: {envelope}")));
         }
         if envelope.kind == Kind::Describe {
-            let Describe = decode(reader)?;
-            if envelope.to == NodeId::ALL {
-                return Err(Refused::state("a node is described by its own number"));
-            }
-            self.leave();
-            (self.run, self.me) = (Some(envelope.run), envelope.to);
-            return Ok(envelope.answered(self.me, &self.holding.describe()));
+            return self.describe(envelope, message, decode(reader)?);
         }
         if self.run != Some(envelope.run) {
             return Err(Refused::state("a message of another run: a run begins by describing"));
         }
+        let payload = payload(message);
+        let met = match std::mem::take(&mut self.stage) {
+            Stage::Clear if envelope.kind == Kind::Meet => {
+                return Err(mask::refused("this run began without masks"));
+            }
+            Stage::Clear => return self.answer_as(envelope, payload, reader, &mut None),
+            Stage::Over => {
+                self.stage = Stage::Over;
+                return Err(mask::refused(steffle_masks::JournalError::Over));
+            }
+            Stage::Greeted(greeting) if envelope.kind == Kind::Meet => {
+                // Words that do not fit change nothing.
+                let met = match (&self.masking, decode::<Meet>(reader.clone())) {
+                    (Some(masking), Ok(meet)) => masking.meet(&greeting, self.me, &meet),
+                    (_, meet) => Err(meet.map_or_else(Refused::from, |_| nobody())),
+                };
+                self.stage = Stage::Greeted(greeting);
+                met?
+            }
+            Stage::Greeted(greeting) => {
+                self.stage = Stage::Greeted(greeting);
+                return Err(mask::before_the_meeting(envelope.kind));
+            }
+            met @ Stage::Met(_) if envelope.kind == Kind::Meet => {
+                self.stage = met;
+                return Err(mask::refused("the sites have met already"));
+            }
+            met @ Stage::Met(_) => met,
+        };
+        self.answer_covered(envelope, payload, reader, met)
+    }
+
+    /// Answers under a mask: whatever is refused for more than its words ends the run here.
+    fn answer_covered(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        reader: Reader<'_>,
+        stage: Stage,
+    ) -> Result<Answer, Refused> {
+        let Stage::Met(mut veiled) = stage else { return Err(nobody()) };
+        let allowed = self.masking.as_ref().ok_or_else(nobody).and_then(|own| own.allows(&veiled));
+        let mut cover = match allowed.and_then(|()| veiled.cover(envelope, payload)) {
+            Ok(cover) => Some(cover),
+            Err(refused) => {
+                self.stage = Stage::Met(veiled);
+                return Err(refused);
+            }
+        };
+        let sites = veiled.sites();
+        let answered = match envelope.kind {
+            Kind::Meet => self.first_sum(envelope, payload, sites, &mut cover),
+            Kind::Join => fits(payload, sites)
+                .and_then(|()| self.answer_as(envelope, payload, reader, &mut cover)),
+            _ => self.answer_as(envelope, payload, reader, &mut cover),
+        };
+        let noted = answered.and_then(|answer| match (cover, &mut self.masking) {
+            (Some(cover), Some(masking)) if answer.letters.is_empty() => {
+                masking.note(&mut veiled, cover, envelope.sequence, &answer.reply)?;
+                Ok(answer)
+            }
+            _ => Err(mask::refused("an answer without a mask, or with letters, is not sent")),
+        });
+        match noted {
+            Ok(answer) => {
+                self.stage = Stage::Met(veiled);
+                Ok(answer)
+            }
+            Err(refused) => {
+                self.stage = Stage::Over;
+                if let Some(masking) = &mut self.masking {
+                    masking.end()?;
+                }
+                Err(mask::told(refused))
+            }
+        }
+    }
+
+    /// The first sum of a run under masks: records, and what columns add up to.
+    fn first_sum(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        sites: usize,
+        cover: &mut Option<Cover>,
+    ) -> Result<Answer, Refused> {
+        let Meet { columns, .. } = decode(Reader::new(payload))?;
+        let mut part = Summed::cut(&self.holding.meet(&columns)?, sites);
+        let pads = cover.as_mut().and_then(|cover| cover.pads.take());
+        let mut pads = pads.ok_or_else(nobody)?;
+        part.mask(&mut |count| pads.next(count));
+        Ok(envelope.answered(self.me, &part))
+    }
+
+    fn describe(
+        &mut self,
+        envelope: &Envelope,
+        message: &[u8],
+        asked: Describe,
+    ) -> Result<Answer, Refused> {
+        if envelope.to == NodeId::ALL {
+            return Err(Refused::state("a node is described by its own number"));
+        }
+        let described = self.holding.describe(asked.masked.is_some());
+        let stage = match (&mut self.masking, asked.masked) {
+            (Some(masking), _) => {
+                masking.describe(envelope, message, described.role, asked.masked)?
+            }
+            (None, None) => Stage::Clear,
+            (None, Some(_)) => {
+                return Err(mask::refused(
+                    "this site has no key: `steffle silo key` makes one, and [peers] of its silo.toml \
+                     names those of the others",
+                ));
+            }
+        };
+        self.leave();
+        let hello = match &stage {
+            Stage::Greeted(greeting) => greeting.hello().to_bytes(),
+            _ => Vec::new(),
+        };
+        (self.run, self.me, self.stage) = (Some(envelope.run), envelope.to, stage);
+        Ok(envelope.answered(self.me, &Described { hello, ..described }))
+    }
+
+    /// Answers a request of a run that was begun, under a mask where there is one.
+    fn answer_as(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        reader: Reader<'_>,
+        cover: &mut Option<Cover>,
+    ) -> Result<Answer, Refused> {
+        let masked = cover.is_some();
         if envelope.kind == Kind::Join {
             if self.party.is_some() {
                 return Err(Refused::state("this node has joined the run already"));
             }
             let join: Join = decode(reader)?;
-            let held = self.holding.take(&join.schema, &envelope.schema)?;
+            let mut held = self.holding.take(&join.schema, &envelope.schema)?;
+            if masked {
+                held.bound()?;
+            }
             let (party, answer) = Party::join(envelope, join, held, self.scores, &mut self.ledger)?;
             self.party = Some(party);
             return Ok(answer);
@@ -200,11 +346,16 @@ impl Node {
         };
         party.expects(envelope)?;
         match envelope.kind {
-            Kind::Open => self.allows.offered(&decode(Reader::new(payload))?)?,
-            Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?)?,
+            Kind::Open => {
+                // Keys that one machine made hide nothing that a claim could rest on.
+                let hidden = masked && self.masking.as_ref().is_some_and(Masking::is_real);
+                self.allows.offered(&decode(Reader::new(payload))?, hidden)?;
+            }
+            Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
             _ => {}
         }
-        party.answer(envelope, payload, reader)
+        let pads = cover.as_mut().and_then(|cover| cover.pads.take());
+        party.answer(envelope, payload, reader, pads)
     }
 
     /// Ends what is left of a run before. The budget goes on.
@@ -220,6 +371,19 @@ impl Node {
             Envelope { from: self.me, to: envelope.from, part: Part::Refusal, ..*envelope };
         Answer { reply: seal(&envelope, refused), letters: Vec::new() }
     }
+}
+
+/// Refuses a run of other parties than those that met.
+fn fits(payload: &[u8], sites: usize) -> Result<(), Refused> {
+    let join: Join = decode(Reader::new(payload))?;
+    if join.silos as usize == sites && join.holders == 0 {
+        return Ok(());
+    }
+    Err(mask::refused("the run has other parties than those that have met"))
+}
+
+fn nobody() -> Refused {
+    mask::refused("this site has no key")
 }
 
 /// What a refusal of bytes that are no message stands on.

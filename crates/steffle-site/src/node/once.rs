@@ -78,7 +78,7 @@ impl Party {
         let mut source = self.source(0)?;
         if self.holds_attributes_alone() {
             let released = self.attributes()?.release_classes(how, request, &mut source)?;
-            return Ok(self.answer_with(envelope, &nothing(), Some(&released)));
+            return Ok(self.answer_with(envelope, nothing(), Some(&released)));
         }
         let classes = self.classes();
         let Some((records, attributes)) = self.both() else {
@@ -86,7 +86,7 @@ impl Party {
         };
         let released = attributes.release_classes(how, request, &mut source)?.read()?;
         impute_classes(records, classes, &[released], how)?;
-        Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
+        Ok(self.answer_with(envelope, nothing(), None::<&Done>))
     }
 
     fn release_features(
@@ -103,7 +103,7 @@ impl Party {
             let request = self.request(0, &parts);
             let released = answer_features(self.attributes()?, &rows, request, &mut source)?;
             let part = released.summed(self.join.holders as usize)?;
-            return Ok(self.answer_with(envelope, &part, None::<&Done>));
+            return Ok(self.answer_with(envelope, part, None::<&Done>));
         }
         let request = self.request(0, &[payload]);
         let classes = self.classes();
@@ -112,7 +112,7 @@ impl Party {
         if self.both().is_none() {
             let agreed = self.once.agreed.clone();
             let rows = feature_rows(self.records()?, agreed);
-            return Ok(self.answer_with(envelope, &nothing(), Some(&rows)));
+            return Ok(self.answer_with(envelope, nothing(), Some(&rows)));
         }
         // A silo's features, matrix and cap are its own, or agreed on.
         let ready = self.ready()?;
@@ -130,7 +130,7 @@ impl Party {
             self.decode(&ready, &message)?;
         }
         self.once.message = Some(message);
-        Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
+        Ok(self.answer_with(envelope, nothing(), None::<&Done>))
     }
 
     /// A share of a release over all silos. It stays here until it is added up with those of the
@@ -163,7 +163,7 @@ impl Party {
         let asking = (&ready.capped, Who::Positions(&positions));
         let released = attributes.release_share(asking, scale, request, &mut source)?;
         (self.once.share, self.once.shared) = (Some(released.read()?), true);
-        Ok(self.answer_with(envelope, &nothing(), None::<&Done>))
+        Ok(self.answer_with(envelope, nothing(), None::<&Done>))
     }
 
     /// The features of a release, made when they are first needed.
@@ -192,8 +192,9 @@ impl Party {
         let classes = self.classes();
         match pool {
             Pool::Gram { secure_aggregation } => {
+                let hidden = secure_aggregation || self.pads.is_some();
                 let features = features(self.records()?)?;
-                if !secure_aggregation && let Some(rare) = rare_column(&features) {
+                if !hidden && let Some(rare) = rare_column(&features) {
                     return Err(rare.into());
                 }
                 let count = features.count() as f64;

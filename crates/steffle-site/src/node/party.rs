@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use steffle_attributes::Attributes;
 use steffle_attributes::noise::NodeNoise;
 use steffle_attributes::{AttributesDivision, Request};
+use steffle_masks::Pads;
 use steffle_privacy::ledger::{Claim, Ledger};
 use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
-    Handover, ImputedQuestion, Join, Kind, Letter, Loss, NodeId, Opening, Part, PassQuestion,
-    Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed, Terms,
-    Writer, decode, payload, seal,
+    Handover, ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part,
+    PassQuestion, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed,
+    Terms, Writer, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -48,6 +49,8 @@ pub(super) struct Party {
     pub(super) round: Option<u32>,
     /// What was released once, and what follows from it.
     pub(super) once: Once,
+    /// The mask of the reply that is being made; none without masks.
+    pub(super) pads: Option<Pads>,
 }
 
 impl Party {
@@ -100,16 +103,32 @@ impl Party {
         envelope: &Envelope,
         payload: &[u8],
         reader: Reader<'_>,
+        pads: Option<Pads>,
+    ) -> Result<Answer, Refused> {
+        self.pads = pads;
+        let answer = self.say(envelope, payload, reader);
+        // The mask was used, or nothing is sent.
+        match self.pads.take() {
+            Some(_) if answer.is_ok() => Err(Refused::state("an answer that no mask covers")),
+            _ => answer,
+        }
+    }
+
+    fn say(
+        &mut self,
+        envelope: &Envelope,
+        payload: &[u8],
+        reader: Reader<'_>,
     ) -> Result<Answer, Refused> {
         match envelope.kind {
             Kind::Open => {
                 let done = self.open(decode(reader)?)?;
-                Ok(self.answer_with(envelope, &done, None::<&Done>))
+                Ok(self.answer_with(envelope, done, None::<&Done>))
             }
             Kind::Close => {
                 let Close = decode(reader)?;
                 let closed = self.close()?;
-                Ok(self.answer_with(envelope, &closed, None::<&Done>))
+                Ok(self.answer_with(envelope, closed, None::<&Done>))
             }
             Kind::Loss => {
                 let Loss { theta } = decode(reader)?;
@@ -139,14 +158,14 @@ impl Party {
             }
             Kind::TakeIn => {
                 let done = self.take_in(decode(reader)?)?;
-                Ok(self.answer_with(envelope, &done, None::<&Done>))
+                Ok(self.answer_with(envelope, done, None::<&Done>))
             }
             Kind::Gap => {
                 let sums = self.gap(&decode(reader)?)?;
                 self.add_up(envelope, &sums)
             }
             Kind::Count => self.count(envelope, payload, &decode(reader)?),
-            Kind::Unknown | Kind::Describe | Kind::Join => {
+            Kind::Unknown | Kind::Describe | Kind::Join | Kind::Meet => {
                 Err(Refused::state(format!("{:?} in the middle of a run", envelope.kind)))
             }
         }
@@ -154,19 +173,33 @@ impl Party {
 
     /// Its part of a sum over all silos.
     fn add_up(&mut self, envelope: &Envelope, sums: &impl Summand) -> Result<Answer, Refused> {
-        let part = Summed::of(sums, self.join.silos as usize)?;
-        Ok(self.answer_with(envelope, &part, None::<&Done>))
+        let part = self.part(sums)?;
+        Ok(self.answer_with(envelope, part, None::<&Done>))
     }
 
-    /// A reply and, where there is one, a letter to everybody on the other side: from silos to
-    /// holders, from holders to silos.
+    /// Numbers of a sum over all silos; refuses those that could leave the ring or, under masks, where a
+    /// refusal would be about one site, has the largest in their place.
+    pub(super) fn part<T: Summand>(&self, sums: &T) -> Result<Summed<T>, Refused> {
+        let sites = self.join.silos as usize;
+        if self.pads.is_some() {
+            Ok(Summed::cut(sums, sites))
+        } else {
+            Ok(Summed::of(sums, sites)?)
+        }
+    }
+
+    /// A reply, under its mask where there is one, and, where there is one, a letter to everybody on
+    /// the other side: from silos to holders, from holders to silos.
     pub(super) fn answer_with(
         &mut self,
         envelope: &Envelope,
-        reply: &impl Encode,
+        mut reply: impl Encode + Masked,
         letter: Option<&impl Encode>,
     ) -> Answer {
-        let mut answer = envelope.answered(self.me, reply);
+        if let Some(mut pads) = self.pads.take() {
+            reply.mask(&mut |count| pads.next(count));
+        }
+        let mut answer = envelope.answered(self.me, &reply);
         if let Some(letter) = letter {
             let sealed =
                 Envelope { from: self.me, to: NodeId::ALL, part: Part::Letter, ..*envelope };
@@ -257,14 +290,14 @@ impl Party {
                 let (public, private) = silo.answer(&question, round, request, &mut source)?;
                 let scale = public.scale();
                 let private = Some(private.summed(scale, silos)?);
-                let public = Some(Summed::of(&public, silos)?);
-                self.answer_with(envelope, &RoundReply { public, private }, None::<&Done>)
+                let public = Some(self.part(&public)?);
+                self.answer_with(envelope, RoundReply { public, private }, None::<&Done>)
             }
             Divisions::Records(_) => {
                 let (public, handover) = self.records()?.answer_and_hand_over(&question, round)?;
-                let public = Some(Summed::of(&public, silos)?);
+                let public = Some(self.part(&public)?);
                 let reply = RoundReply { public, private: None };
-                self.answer_with(envelope, &reply, Some(&handover))
+                self.answer_with(envelope, reply, Some(&handover))
             }
             _ => {
                 let from = self.silos();
@@ -275,7 +308,7 @@ impl Party {
                 let released =
                     self.attributes()?.answer(&question, &handovers, request, &mut source)?;
                 let private = Some(released.summed(1.0, self.join.holders as usize)?);
-                self.answer_with(envelope, &RoundReply { public: None, private }, None::<&Done>)
+                self.answer_with(envelope, RoundReply { public: None, private }, None::<&Done>)
             }
         };
         self.round = Some(round);

@@ -21,6 +21,7 @@ use steffle_wire::{
 use super::*;
 
 mod frames;
+mod masks;
 mod shares;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
@@ -64,9 +65,14 @@ struct Kept {
 }
 
 impl Holding for Kept {
-    fn describe(&self) -> steffle_wire::Described {
+    fn describe(&self, masked: bool) -> steffle_wire::Described {
         let Taken { records, attributes } = self.made();
-        Encoded::new(records, attributes).describe()
+        Encoded::new(records, attributes).describe(masked)
+    }
+
+    fn meet(&self, columns: &[u8]) -> Result<steffle_wire::Met, Refused> {
+        let Taken { records, attributes } = self.made();
+        Encoded::new(records, attributes).meet(columns)
     }
 
     fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {
@@ -197,7 +203,7 @@ fn joined() -> (Node, Envelope) {
         part: Part::Request,
     };
     let mut node = nodes.remove(0);
-    node.handle(&seal(&envelope(1, Kind::Describe), &Describe));
+    node.handle(&seal(&envelope(1, Kind::Describe), &Describe::default()));
     let join = Join {
         schema: Vec::new(),
         model: "logistic".to_owned(),
@@ -350,6 +356,7 @@ fn encode_again(envelope: &Envelope, reader: Reader<'_>) -> Result<Vec<u8>, Code
         Kind::Unknown => Vec::new(),
         Kind::Describe => seal(envelope, &decode::<Describe>(reader)?),
         Kind::Join => seal(envelope, &decode::<Join>(reader)?),
+        Kind::Meet => seal(envelope, &decode::<Meet>(reader)?),
         Kind::Open => seal(envelope, &decode::<Opening>(reader)?),
         Kind::Loss => seal(envelope, &decode::<Loss>(reader)?),
         Kind::Round => seal(envelope, &decode::<Round>(reader)?),

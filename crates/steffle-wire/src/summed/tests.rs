@@ -28,6 +28,7 @@ fn total(parts: &[Summed<List>]) -> Vec<f64> {
     let mut sum = Summed::<List> {
         lengths: parts[0].lengths.clone(),
         numbers: vec![0; parts[0].numbers.len()],
+        check: 0,
         of: PhantomData,
     };
     parts.iter().for_each(|part| sum.add(part).unwrap());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use steffle_front::{Announced, Divided, Leaves, Plan, Privacy};
+use steffle_front::{Aggregation, Announced, Divided, Leaves, Plan, Privacy};
 
 use super::report::RowCounts;
 use crate::config::TrainConfig;
@@ -26,6 +26,9 @@ pub(crate) struct Preview<'a> {
     #[serde(flatten)]
     announced: Announced,
     leaves_in_clear: &'a [Leaves],
+    /// How sums are added up, where that is under masks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregation: Option<&'a Aggregation>,
     privacy: Cow<'a, Privacy>,
     /// The share of the budget that buys the final metrics by group, and what these cost.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +47,7 @@ impl<'a> Preview<'a> {
             config,
             rows: RowCounts::of(study),
             reading: all_flags(&study.about().reading),
-            silo_rows: study.sizes(),
+            silo_rows: study.known_sizes(),
             attributes_holders: study.attributes_holders(),
             features: schema.layout().features,
             parameters: plan.parameters(),
@@ -52,6 +55,7 @@ impl<'a> Preview<'a> {
             labels: schema.labels(),
             announced: plan.announced(),
             leaves_in_clear: plan.leaves(),
+            aggregation: plan.aggregation(),
             privacy: match divided {
                 Some(divided) => Cow::Owned(divided.said(plan.privacy())),
                 None => Cow::Borrowed(plan.privacy()),

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use steffle_front::{
-    Bootstrap, Entry, ExcessReport, Fairer, HeldOut, Leaves, Model, OneShotReport, Plan, Privacy,
-    Report, Study, Theorem, Took,
+    Aggregation, Bootstrap, Entry, ExcessReport, Fairer, HeldOut, Leaves, Model, OneShotReport,
+    Plan, Privacy, Report, Study, Theorem, Took,
 };
 
 use super::metrics::MetricsReport;
@@ -56,6 +56,9 @@ pub(crate) struct TrainReport {
     pub(crate) privacy: Privacy,
     /// What leaves a silo without noise.
     pub(crate) leaves_in_clear: Vec<Leaves>,
+    /// How sums were added up, where that was under masks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) aggregation: Option<Aggregation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) noise: Option<Theorem>,
     /// mu that the dearest store has spent on Gaussian messages.
@@ -142,7 +145,7 @@ impl TrainReport {
             favourable: schema.labels()[usize::from(schema.favourable())].clone(),
             rows: RowCounts::of(study),
             silos: study.sizes().len(),
-            silo_rows: study.sizes(),
+            silo_rows: study.known_sizes(),
             attributes_holders: study.attributes_holders(),
             lambda: model.lambda(),
             surrogate_sharpness: aim.sharpness,
@@ -154,6 +157,7 @@ impl TrainReport {
             baseline,
             privacy: model.privacy().clone(),
             leaves_in_clear: model.leaves().to_vec(),
+            aggregation: plan.aggregation().cloned(),
             noise: outcome.theorem,
             spent_mu: outcome.spent_mu,
             signal_to_noise: outcome.signal_to_noise,

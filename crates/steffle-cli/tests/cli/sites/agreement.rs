@@ -75,7 +75,7 @@ fn a_sites_policy_is_law() {
         place.write("silo-2/silo.toml", &own);
     }
     change(&place, "silo-2/silo.toml", "pool = true", "pool = false");
-    let pooled = ["--method", "one-shot", "--pool", "--secure-aggregation"];
+    let pooled = ["--method", "one-shot", "--pool"];
     let ran = train(&place, "run", &pooled);
     assert!(ran.status == 3 && ran.stderr.contains("pool = false"), "{}", ran.stderr);
     // Attributes without a ledger are for simulations.

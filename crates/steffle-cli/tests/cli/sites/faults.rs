@@ -87,6 +87,26 @@ fn a_party_stopped_beyond_its_time_is_started_again() {
     assert!(children.into_iter().all(gone), "the stopped one too");
 }
 
+/// The same under masks of the sites' own keys: what was masked is masked by the same bytes again.
+#[test]
+fn a_masked_run_whose_lead_and_parties_were_killed_goes_on() {
+    const MASKED: [&str; 5] = ["--rounds", "300", "--epsilon", "1", "--secure-aggregation"];
+    let place = three("fault-masked");
+    let wanted = expected(&place, &MASKED[..4]);
+    super::masks::with_keys(&place, 3, "");
+    let mut killed = lead(&place, &[&APART[..], &["run"], &MASKED].concat());
+    let children = parties(&killed, 3, &place.path("run.journal"));
+    signal("-9", children[1]);
+    std::thread::sleep(Duration::from_millis(300));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let before = fs::metadata(place.path("run.journal")).unwrap().len();
+    let ran = place.run(&[&APART[..], &["run"], &MASKED].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(wanted, model(&place, "run"));
+    assert!(fs::metadata(place.path("run.journal")).unwrap().len() > before, "it went on");
+}
+
 /// The lead dies with all its parties; the same command goes on.
 #[test]
 fn a_lead_that_was_killed_goes_on() {

@@ -21,6 +21,8 @@ pub(super) struct Fitting {
     inverse: Option<Inverse>,
     /// The start and the end of the last step: the next one starts at one of them.
     known: Vec<Evaluated>,
+    /// Whether other silos have records, too: then it is not alone, whatever a question says.
+    among: bool,
 }
 
 impl Fitting {
@@ -45,6 +47,11 @@ impl Fitting {
 }
 
 impl RecordsDivision {
+    /// Says that other silos have records, too.
+    pub fn join_others(&mut self) {
+        self.fitting.among = true;
+    }
+
     /// Answers a question of the fit in few trips; refuses networks.
     pub fn answer_fit(&mut self, question: &FitQuestion) -> Result<FitSums, RecordsDivisionError> {
         let (parameters, layers) = (self.model.parameters(), self.model.blocks().len());
@@ -94,7 +101,10 @@ impl RecordsDivision {
             Some(inverse) if inverse.metric() == metric => inverse,
             _ => {
                 let at = self.known(&metric.theta, false)?;
-                let inverse = Inverse::new(&self.hessian(&at.logits), self.records.len(), metric);
+                let held = self.records.len();
+                // A server that guesses how many records are here is told nothing by it.
+                let alone = !self.fitting.among && held as u64 == metric.records;
+                let inverse = Inverse::new(&self.hessian(&at.logits), held, alone, metric);
                 self.fitting.keep(at);
                 inverse
             }

@@ -23,11 +23,10 @@ impl Inverse {
     /// beside the diagonal is shrunk: by `a = sqrt(d / n_j) / 2`, the size of what chance makes of it,
     /// and so that no column has more curvature than the metric allows. `(1 - a) S H S` has then no
     /// larger diagonal than the metric, so what is added to it is not negative and `P` is positive.
-    pub(super) fn new(hessian: &Symmetric, held: usize, metric: &Metric) -> Self {
+    pub(super) fn new(hessian: &Symmetric, held: usize, alone: bool, metric: &Metric) -> Self {
         let n = (held as f64).max(1.0);
         let share = held as f64 / (metric.records as f64).max(1.0);
         let size = hessian.size();
-        let alone = held as u64 == metric.records;
         let shrink = if alone { 1.0 } else { 1.0 - (0.5 * (size as f64 / n).sqrt()).min(0.5) };
         let scale = |(own, all): (f64, f64)| match own / n {
             _ if alone => 1.0,

@@ -1,0 +1,148 @@
+//! A site's key and roster: whom it adds up with under masks, and who would learn what.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::json;
+use steffle_data::{Silo, SiteMasks};
+use steffle_front::{
+    Fingerprint, MaskFileError, MaskJournal, accept_roster, create_key, read_journal, read_key,
+};
+
+use crate::failure::Failure;
+use crate::ui::{Output, Rows, wrap};
+
+/// What `silo check` says about masks.
+#[derive(Debug, Serialize)]
+pub(super) struct MaskHealth {
+    fingerprint: String,
+    roster: Vec<Pinned>,
+    require: bool,
+    min_sites: usize,
+    /// Sites that help the server in the usual job.
+    colluders: usize,
+    /// `nobody` yet, `this-roster`, `another-roster` or `without-masks`.
+    answered_with: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Pinned {
+    name: String,
+    fingerprint: String,
+    own: bool,
+}
+
+impl MaskHealth {
+    /// Of a site that has a key; refuses a key that others may read, and a journal that is damaged.
+    pub(super) fn of(silo: &Silo) -> Result<Option<Self>, Failure> {
+        let Some(masks) = &silo.masks else { return Ok(None) };
+        let own = read_key(&masks.key).map_err(|error| failed(&error))?.fingerprint();
+        let roster = silo.mask_roster(own)?;
+        let answered = read_journal(&masks.journal).map_err(|error| failed(&error))?;
+        let answered_with = match answered {
+            None => "nobody",
+            Some(with) if with == roster.digest() => "this-roster",
+            Some(with) if with == MaskJournal::CLEAR => "without-masks",
+            Some(_) => "another-roster",
+        };
+        let pinned = |(fingerprint, name): &(Fingerprint, String)| Pinned {
+            name: name.clone(),
+            fingerprint: fingerprint.to_string(),
+            own: *fingerprint == own,
+        };
+        Ok(Some(Self {
+            fingerprint: own.to_string(),
+            require: masks.require,
+            min_sites: masks.min_sites,
+            colluders: usize::from(masks.colluders).max(roster.len().saturating_sub(1) / 2),
+            roster: roster.sites().iter().map(pinned).collect(),
+            answered_with,
+        }))
+    }
+
+    pub(super) fn text(&self, output: Output) -> String {
+        let mut rows = Rows::new(&["site", "fingerprint of its key"]);
+        for Pinned { name, fingerprint, own } in &self.roster {
+            let name = if *own { format!("{name} (this site)") } else { name.clone() };
+            rows.push(vec![name, fingerprint.clone()]);
+        }
+        let (sites, colluders) = (self.roster.len(), self.colluders);
+        let answered = match self.answered_with {
+            "this-roster" => "It has answered with these sites and refuses all others.",
+            "another-roster" => {
+                "It has answered with OTHER sites and refuses these, until `steffle silo roster accept`."
+            }
+            "without-masks" => {
+                "It has answered WITHOUT masks and refuses these, until `steffle silo roster accept`."
+            }
+            _ => "It has answered with nobody yet.",
+        };
+        let require = if self.require {
+            "It answers under masks or not at all."
+        } else {
+            "It also answers without masks, where a job asks for none and none was used before."
+        };
+        format!(
+            "\n{}\n{}{}",
+            output.strong("Sums under masks (--secure-aggregation)"),
+            rows.render(),
+            wrap(&format!(
+                "Would be learned: by the server, sums over all {sites} sites; by the server with the \
+                 help of {colluders} of them, the sum over the other {}; by any site, nothing of \
+                 another. {require} {answered}",
+                sites.saturating_sub(colluders)
+            ))
+        )
+    }
+}
+
+/// Makes a key, or shows the one that there is.
+pub(super) fn key(file: &Path, output: Output) -> Result<(), Failure> {
+    let (identity, made) = match create_key(file) {
+        Ok(identity) => (identity, true),
+        Err(MaskFileError::Exists(_)) => (read_key(file).map_err(|error| failed(&error))?, false),
+        Err(error) => return Err(failed(&error)),
+    };
+    let fingerprint = identity.fingerprint().to_string();
+    let said = if made { "A new key" } else { "The key that was there" };
+    let text = format!(
+        "{fingerprint}\n\n{}",
+        wrap(&format!(
+            "{said} is in {}, for this site alone. Read the fingerprint out to all other sites; they \
+             write it under [peers] of their silo.toml, and you theirs under yours.",
+            file.display()
+        ))
+    );
+    output.result(&json!({"fingerprint": fingerprint, "made": made}), &text)
+}
+
+/// Accepts the roster of a `silo.toml`.
+pub(super) fn accept(file: &Path, output: Output) -> Result<(), Failure> {
+    let silo = Silo::read(file)?;
+    let Some(SiteMasks { key, journal, head, .. }) = &silo.masks else {
+        let message = format!("{}: has no [masks]", file.display());
+        return Err(Failure::data("node::masks", message)
+            .help("make a key with steffle silo key, and name it: [masks] key = \"site.key\""));
+    };
+    let own = read_key(key).map_err(|error| failed(&error))?.fingerprint();
+    let roster = silo.mask_roster(own)?;
+    let before = read_journal(journal).ok().flatten();
+    accept_roster(journal, head.as_deref(), roster.digest()).map_err(|error| failed(&error))?;
+    let names: Vec<&str> = roster.sites().iter().map(|(_, name)| name.as_str()).collect();
+    let shown = match before {
+        Some(with) if with != roster.digest() => {
+            " What it added before was in sums of other sites: whoever has both sums learns what the \
+             sites added that are in one of them alone, this one perhaps."
+        }
+        _ => "",
+    };
+    let text = wrap(&format!(
+        "From now on this site adds up with {} and nobody else.{shown}",
+        names.join(", ")
+    ));
+    output.result(&json!({"roster": names, "replaced": before.is_some()}), &text)
+}
+
+fn failed(error: &MaskFileError) -> Failure {
+    Failure::data("node::masks", error.to_string())
+}

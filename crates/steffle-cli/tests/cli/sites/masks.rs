@@ -1,0 +1,190 @@
+//! Sums under masks, through the program: the same bits, keys of sites' own, and refusals by name.
+
+use std::fs;
+
+use super::{change, expected, handed_out, model, train};
+use crate::harness::{Place, pairs};
+
+const METHODS: [&[&str]; 4] = [
+    &["--rounds", "3", "--epsilon", "1"],
+    &["--method", "one-shot", "--epsilon", "1"],
+    &["--method", "one-shot", "--pool", "--epsilon", "1"],
+    &["--method", "randomised-response", "--epsilon", "1"],
+];
+const MASKED: &str = "--secure-aggregation";
+const COLUMNS: [&str; 8] =
+    ["--label", "label", "--sensitive", "group", "--classes", "a,b", "--favourable", "high"];
+
+/// Gives every site a key and the fingerprints of all others.
+pub(super) fn with_keys(place: &Place, sites: usize, policy: &str) -> Vec<String> {
+    let key = |site: usize| {
+        let file = format!("silo-{site}/site.key");
+        place.json(&["silo", "key", &file])["fingerprint"].as_str().unwrap().to_owned()
+    };
+    let keys: Vec<String> = (1..=sites).map(key).collect();
+    for site in 1..=sites {
+        let peers: String = (1..=sites)
+            .filter(|peer| *peer != site)
+            .map(|peer| format!("\"silo-{peer}\" = \"{}\"\n", keys[peer - 1]))
+            .collect();
+        let masks = format!("[masks]\nkey = \"site.key\"\n{policy}[peers]\n{peers}[policy]\n");
+        change(place, &format!("silo-{site}/silo.toml"), "[policy]\n", &masks);
+    }
+    keys
+}
+
+#[test]
+fn masks_change_no_bit_in_one_process() {
+    let place = Place::new("masks-one-process");
+    place.write("people.csv", pairs(0..600));
+    for silos in ["3", "12"] {
+        for method in METHODS {
+            let flags = ["train", "--data", "people.csv", "--silos", silos, "--force", "--out"];
+            let flags = [&flags[..], &["run"], &COLUMNS, method].concat();
+            let plain = place.run(&flags);
+            assert_eq!(plain.status, 0, "{silos} {method:?}: {}", plain.stderr);
+            let wanted = model(&place, "run");
+            let found = place.json(&[&flags[..], &[MASKED]].concat());
+            assert_eq!(wanted, model(&place, "run"), "{silos} {method:?}");
+            let aggregation = &found["aggregation"];
+            assert_eq!(aggregation["scheme"], "pairwise-masks");
+            assert_eq!(aggregation["simulated"], true);
+            assert_eq!(aggregation["sites"].to_string(), silos);
+            assert_eq!(aggregation["colluders"], if silos == "3" { 1 } else { 5 });
+            let statement = found["privacy"]["statement"].as_str().unwrap();
+            for words in ["The masks are simulated", "Questions of the server's choice"] {
+                assert!(statement.contains(words), "{statement}");
+            }
+            let clear = found["leaves_in_clear"].to_string();
+            assert!(!clear.contains("gradient") && !clear.contains("rows;"), "{clear}");
+            assert!(clear.contains("the names of the levels"), "{clear}");
+        }
+    }
+}
+
+#[test]
+fn masks_change_no_bit_over_processes() {
+    let place = Place::new("masks-processes");
+    place.write("people.csv", pairs(0..600));
+    let made = ["data", "partition", "people.csv", "--out", "parts", "--silos", "3"];
+    assert_eq!(place.run(&[&made[..], &COLUMNS].concat()).status, 0);
+    for method in METHODS {
+        let flags = ["train", "--data", "parts/job.toml", "--force", "--out", "run"];
+        let run = |more: &[&str]| {
+            let ran = place.run(&[&flags[..], method, more].concat());
+            assert_eq!(ran.status, 0, "{method:?} {more:?}: {}", ran.stderr);
+            model(&place, "run")
+        };
+        let plain = run(&[]);
+        assert_eq!(plain, run(&[MASKED]), "{method:?}: one process");
+        assert_eq!(plain, run(&[MASKED, "--processes"]), "{method:?}: processes");
+    }
+    // The lead does not know how many rows a party has.
+    let found = place.json(&[
+        "train",
+        "--data",
+        "parts/job.toml",
+        "--force",
+        "--out",
+        "run",
+        "--rounds",
+        "2",
+        MASKED,
+        "--processes",
+    ]);
+    assert_eq!(found["silo_rows"].to_string(), "[]");
+    assert_eq!(found["rows"]["dropped"], 0);
+}
+
+#[test]
+fn sites_add_up_under_keys_of_their_own() {
+    let place = handed_out("masks-sites", &pairs(0..600), &["--silos", "3"]);
+    let wanted: Vec<Vec<u8>> = METHODS.iter().map(|method| expected(&place, method)).collect();
+    let keys = with_keys(&place, 3, "require = true\n");
+    for (method, wanted) in METHODS.iter().zip(&wanted) {
+        let flags = [method, &[MASKED, "--processes", "--force"][..]].concat();
+        let ran = train(&place, "run", &flags);
+        assert_eq!(ran.status, 0, "{method:?}: {}", ran.stderr);
+        assert_eq!(*wanted, model(&place, "run"), "{method:?}");
+    }
+    // In the clear they do not answer.
+    let ran = train(&place, "clear", &["--rounds", "2"]);
+    assert!(ran.status == 3 && ran.stderr.contains("under masks only"), "{}", ran.stderr);
+    // What a site would tell, and to whom.
+    let ran = place.run(&["silo", "check", "silo-1/silo.toml"]);
+    for words in
+        [keys[0].as_str(), &keys[2], "(this site)", "sums over all 3 sites", "refuses all others"]
+    {
+        let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(words), "{words}: {}", ran.stdout);
+    }
+    // A key that changed is another site, by name, with what to do.
+    fs::remove_file(place.path("silo-2/site.key")).unwrap();
+    place.json(&["silo", "key", "silo-2/site.key"]);
+    let ran = train(&place, "changed", &["--rounds", "2", MASKED]);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("[peers]") || ran.stderr.contains("roster accept"),
+        "{}",
+        ran.stderr
+    );
+}
+
+/// Whatever is pinned differently is another roster: refused until the owner says otherwise.
+#[test]
+fn a_store_answers_with_others_when_its_owner_says_so() {
+    let place = handed_out("masks-roster", &pairs(0..300), &["--silos", "3"]);
+    with_keys(&place, 3, "");
+    let method = ["--method", "one-shot", "--epsilon", "1"];
+    let clear = train(&place, "clear", &method);
+    assert_eq!(clear.status, 0, "{}", clear.stderr);
+    let masked = [&method[..], &[MASKED]].concat();
+    let ran = train(&place, "run", &masked);
+    assert!(ran.status == 3 && ran.stderr.contains("roster accept"), "{}", ran.stderr);
+    for site in 1..=3 {
+        let file = format!("silo-{site}/silo.toml");
+        let shown = place.run(&["silo", "check", &file]).stdout;
+        assert!(shown.contains("WITHOUT"), "{shown}");
+        let accepted = place.run(&["silo", "roster", "accept", &file]);
+        assert_eq!(accepted.status, 0, "{}", accepted.stderr);
+        assert!(accepted.stdout.contains("sums of other sites"), "{}", accepted.stdout);
+    }
+    let ran = train(&place, "run", &masked);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(model(&place, "clear"), model(&place, "run"));
+    let ran = train(&place, "clear-again", &method);
+    assert!(ran.status == 3 && ran.stderr.contains("roster accept"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_masks_do_not_cover_is_refused_by_name() {
+    let place = Place::new("masks-refused");
+    place.write("people.csv", pairs(0..300));
+    let flags = ["train", "--data", "people.csv", MASKED, "--out", "run"];
+    let flags = [&flags[..], &COLUMNS].concat();
+    for (more, word) in [
+        (&["--silos", "1"][..], "1 silo(s) add up"),
+        (&["--silos", "2"], "each knows what the other added"),
+        (&["--silos", "3", "--centralisation", "central-attributes"], "about one silo"),
+        (&["--silos", "3", "--mode", "poisson"], "mode poisson"),
+        (&["--silos", "3", "--mode", "none"], "mode none"),
+        (&["--silos", "3", "--batch", "20"], "blocks of records"),
+        (&["--silos", "3", "--method", "fedavg"], "secure-aggregation"),
+        (&["--silos", "3", "--method", "fedfdp", "--epsilon", "1"], "secure-aggregation"),
+        (&["--silos", "3", "--method", "fermi"], "secure-aggregation"),
+    ] {
+        let ran = place.run(&[&flags[..], more].concat());
+        assert_eq!(ran.status, 2, "{more:?}: {}", ran.stderr);
+        let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(word), "{more:?}: {said}");
+    }
+    // A run under masks goes on with all or not at all.
+    let place = handed_out("masks-drop", &pairs(0..300), &["--silos", "3"]);
+    change(&place, "job.toml", "version = 1\n", "version = 1\nabsent = \"drop\"\n");
+    let ran = train(&place, "run", &["--rounds", "2", MASKED]);
+    assert!(ran.status == 2 && ran.stderr.contains("drop"), "{}", ran.stderr);
+    // Sites without keys say so.
+    change(&place, "job.toml", "absent = \"drop\"\n", "");
+    let ran = train(&place, "run", &["--rounds", "2", MASKED]);
+    assert!(ran.status == 3 && ran.stderr.contains("silo key"), "{}", ran.stderr);
+}

@@ -1,0 +1,118 @@
+use std::fs;
+use std::path::PathBuf;
+
+use steffle_masks::{Journal, JournalError};
+
+use super::*;
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("steffle-masks-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn a_key_is_made_once_and_read_by_its_owner_alone() {
+    let folder = folder("key");
+    let path = folder.join("site.key");
+    let made = create_key(&path).unwrap();
+    assert_eq!(read_key(&path).unwrap().fingerprint(), made.fingerprint());
+    assert!(matches!(create_key(&path), Err(MaskFileError::Exists(_))));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(matches!(read_key(&path), Err(MaskFileError::Permissions { mode: 0o640, .. })));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    fs::write(&path, "no key").unwrap();
+    assert!(matches!(read_key(&path), Err(MaskFileError::NotAKey(_))));
+}
+
+/// Whatever is written outlives the process: the same secret, the same answers, one roster.
+#[test]
+fn a_journal_goes_on_where_it_was() {
+    let folder = folder("journal");
+    let path = folder.join("masks.journal");
+    let mut journal = open_journal(&path, None).unwrap();
+    let secret = journal.begin([1; 32], [2; 32]).unwrap();
+    journal.answer(3, [4; 32], [5; 32]).unwrap();
+    assert!(matches!(open_journal(&path, None), Err(MaskFileError::Busy(_))));
+    drop(journal);
+    let mut journal = open_journal(&path, None).unwrap();
+    assert!(journal.begin([1; 32], [2; 32]).unwrap() == secret);
+    journal.answer(3, [4; 32], [5; 32]).unwrap();
+    assert_eq!(journal.answer(3, [4; 32], [6; 32]), Err(JournalError::Twice(3)));
+    assert_eq!(journal.begin([9; 32], [2; 32]).err(), Some(JournalError::Roster([1; 32])));
+    assert_eq!(read_journal(&path).unwrap(), Some([1; 32]));
+    // Another run has another secret, and the old one is nowhere.
+    let next = journal.begin([1; 32], [7; 32]).unwrap();
+    assert!(next != secret);
+    assert_eq!(fs::read(folder.join("masks.journal.secret")).unwrap()[..32], next.key);
+    journal.end().unwrap();
+    assert!(!folder.join("masks.journal.secret").exists());
+    drop(journal);
+    let mut journal = open_journal(&path, None).unwrap();
+    assert_eq!(journal.begin([1; 32], [7; 32]).err(), Some(JournalError::Over));
+}
+
+/// Cut at every byte, a journal goes on from its last whole line; changed anywhere else it is refused.
+#[test]
+fn torn_lines_are_cut_off_and_changed_ones_refused() {
+    let folder = folder("torn");
+    let path = folder.join("masks.journal");
+    let mut journal = open_journal(&path, None).unwrap();
+    journal.begin([1; 32], [2; 32]).unwrap();
+    journal.answer(3, [4; 32], [5; 32]).unwrap();
+    drop(journal);
+    let whole = fs::read(&path).unwrap();
+    let ends: Vec<usize> = (1..=whole.len()).filter(|end| whole[end - 1] == b'\n').collect();
+    assert_eq!(ends.len(), 3);
+    for cut in 0..whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        drop(open_journal(&path, None).unwrap());
+        let kept = ends.iter().copied().filter(|end| *end <= cut).max().unwrap_or(0);
+        assert_eq!(fs::read(&path).unwrap(), &whole[..kept], "cut at {cut}");
+    }
+    for at in (0..ends[1]).step_by(7) {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        fs::write(&path, &changed).unwrap();
+        assert!(open_journal(&path, None).is_err(), "changed at {at}");
+    }
+}
+
+#[test]
+fn an_older_copy_is_noticed_and_its_owner_begins_anew() {
+    let folder = folder("rollback");
+    let (path, head) = (folder.join("masks.journal"), folder.join("elsewhere.head"));
+    let mut journal = open_journal(&path, Some(&head)).unwrap();
+    journal.begin([1; 32], [2; 32]).unwrap();
+    let older = fs::read(&path).unwrap();
+    journal.answer(3, [4; 32], [5; 32]).unwrap();
+    drop(journal);
+    fs::write(&path, older).unwrap();
+    let refused = open_journal(&path, Some(&head)).err().unwrap();
+    assert!(matches!(refused, MaskFileError::RolledBack { found: 2, seen: 3, .. }), "{refused}");
+    accept_roster(&path, Some(&head), [1; 32]).unwrap();
+    assert!(!folder.join("masks.journal.secret").exists(), "masks of the older copy are gone");
+    let mut journal = open_journal(&path, Some(&head)).unwrap();
+    assert_eq!(journal.roster(), Some([1; 32]));
+    journal.begin([1; 32], [2; 32]).unwrap();
+}
+
+#[test]
+fn a_store_that_answered_in_the_clear_is_asked_before_it_answers_under_masks() {
+    let folder = folder("accept");
+    let path = folder.join("masks.journal");
+    let mut journal = open_journal(&path, None).unwrap();
+    journal.clear().unwrap();
+    assert_eq!(journal.begin([1; 32], [2; 32]).err(), Some(JournalError::Roster(Journal::CLEAR)));
+    drop(journal);
+    accept_roster(&path, None, [1; 32]).unwrap();
+    let mut journal = open_journal(&path, None).unwrap();
+    journal.begin([1; 32], [2; 32]).unwrap();
+    assert_eq!(journal.clear(), Err(JournalError::Roster([1; 32])));
+}

@@ -1,0 +1,239 @@
+//! Masks: what a node does so that nobody sees its part of a sum.
+//!
+//! A run under masks begins by hellos and a meeting. From then on every reply that is added up over
+//! sites is covered by a mask whose name is a hash of all that was answered before, and noted before it
+//! is sent. No refusal is an oracle: what is out of range is so by the question alone, and whatever
+//! else is refused ends the run at this site.
+
+mod ranges;
+
+use steffle_masks::{
+    Asked, Greeting, Hash, History, Identity, Journal, MeetError, Meeting, Memory, Pads, Roster,
+    Terms, hash,
+};
+use steffle_wire::{Envelope, Kind, Meet, NodeId, Refused, Role};
+
+/// The code of what is refused because of masks.
+const CODE: &str = "steffle::node::masks";
+
+/// What a site brings to a run under masks: its key, whom it knows, what it insists on, and a journal.
+pub struct Masking {
+    identity: Identity,
+    roster: Roster,
+    policy: MaskPolicy,
+    journal: Journal,
+    /// No key of anybody's own: one machine plays all sites.
+    simulated: bool,
+}
+
+/// What a site insists on under masks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MaskPolicy {
+    /// It answers under masks or not at all.
+    pub require: bool,
+    /// The fewest sites of a sum. With two, each knows the other's part.
+    pub min_sites: usize,
+    /// At least so many sites may help the server without learning what one other adds.
+    pub colluders: u16,
+    /// The most questions of a run.
+    pub questions: Option<u64>,
+}
+
+impl Default for MaskPolicy {
+    fn default() -> Self {
+        Self { require: false, min_sites: 3, colluders: 0, questions: None }
+    }
+}
+
+/// Where a run under masks is.
+#[derive(Default)]
+pub(super) enum Stage {
+    /// Nowhere: replies go out as they are.
+    #[default]
+    Clear,
+    /// It has said hello.
+    Greeted(Box<Greeting>),
+    /// It has met the others.
+    Met(Box<Veiled>),
+    /// It has refused something.
+    Over,
+}
+
+/// A run whose replies are covered.
+pub(super) struct Veiled {
+    meeting: Meeting,
+    history: History,
+    sites: usize,
+    questions: u64,
+}
+
+/// A mask, before its request is answered.
+pub(super) struct Cover {
+    pub(super) pads: Option<Pads>,
+    context: Hash,
+    after: History,
+}
+
+impl Masking {
+    /// A site's own.
+    pub fn new(identity: Identity, roster: Roster, policy: MaskPolicy, journal: Journal) -> Self {
+        Self { identity, roster, policy, journal, simulated: false }
+    }
+
+    /// That of one of `sites` parties on one machine, which knows all keys: the same bytes are hidden
+    /// from nobody. `None` where there is no such place.
+    pub fn simulated(place: usize, sites: usize) -> Option<Self> {
+        let name = |place: usize| format!("party {place}");
+        let identity =
+            |place: usize| Identity::new(&hash(&[b"steffle simulated", name(place).as_bytes()]));
+        let all = (0..sites).map(|place| (identity(place).fingerprint(), name(place)));
+        let roster = Roster::new(all).ok().filter(|_| place < sites)?;
+        let journal = Journal::new([], Box::new(Memory::new(name(place).as_bytes())));
+        let policy = MaskPolicy { min_sites: 2, ..MaskPolicy::default() };
+        let identity = identity(place);
+        Some(Self { identity, roster, policy, journal, simulated: true })
+    }
+
+    /// Whether the key is a site's own.
+    pub(super) fn is_real(&self) -> bool {
+        !self.simulated
+    }
+
+    /// A run begins: with a hello under masks, which it gives back, or in the clear.
+    pub(super) fn describe(
+        &mut self,
+        envelope: &Envelope,
+        message: &[u8],
+        role: Role,
+        colluders: Option<u16>,
+    ) -> Result<Stage, Refused> {
+        let Some(colluders) = colluders else {
+            if self.policy.require {
+                return Err(refused(
+                    "this site's policy: it answers under masks only (<secure-aggregation>)",
+                ));
+            }
+            // A store of a simulation has nothing to remember.
+            if !self.simulated {
+                self.journal.clear().map_err(refused)?;
+            }
+            return Ok(Stage::Clear);
+        };
+        let sites = self.roster.len();
+        let least = self.policy.min_sites.max(2);
+        if sites < least {
+            return Err(refused(format!(
+                "this site's policy: {sites} sites add up, and it answers with at least {least}; of two, \
+                 each knows the other's part"
+            )));
+        }
+        if colluders < self.policy.colluders || usize::from(colluders) + 2 > sites {
+            return Err(refused(format!(
+                "{colluders} of {sites} sites may help the server; this site wants at least {}, and at \
+                 least two must not",
+                self.policy.colluders
+            )));
+        }
+        if role != Role::Both {
+            return Err(refused(
+                "under masks every site has both divisions: what a holder elsewhere is sent, and what it \
+                 sends back, is about one silo",
+            ));
+        }
+        let terms = Terms { run: envelope.run.0, role: role as u8, colluders };
+        let secret = self.journal.begin(self.roster.digest(), hash(&[message])).map_err(refused)?;
+        let greeting = Greeting::new(&self.identity, self.roster.clone(), terms, &secret);
+        Ok(Stage::Greeted(Box::new(greeting.map_err(refused)?)))
+    }
+
+    /// Meets the others; refuses a stranger, a hello of another run, and another place than its own.
+    pub(super) fn meet(
+        &self,
+        greeting: &Greeting,
+        me: NodeId,
+        meet: &Meet,
+    ) -> Result<Stage, Refused> {
+        let hellos: Vec<&[u8]> = meet.hellos.iter().map(Vec::as_slice).collect();
+        let meeting = greeting.meet(&hellos).map_err(refused)?;
+        let place = (me.0 as usize).wrapping_sub(1);
+        if hellos.get(place) != Some(&&greeting.hello().to_bytes()[..]) {
+            return Err(refused(MeetError::Own));
+        }
+        let (history, sites) = (meeting.history(), self.roster.len());
+        Ok(Stage::Met(Box::new(Veiled { meeting, history, sites, questions: 0 })))
+    }
+
+    /// Notes a reply before it is sent; refuses another one for the same request.
+    pub(super) fn note(
+        &mut self,
+        veiled: &mut Veiled,
+        cover: Cover,
+        sequence: u64,
+        reply: &[u8],
+    ) -> Result<(), Refused> {
+        self.journal.answer(sequence, cover.context, hash(&[reply])).map_err(refused)?;
+        veiled.history = cover.after;
+        veiled.questions += 1;
+        Ok(())
+    }
+
+    /// Ends the run at this site for good.
+    pub(super) fn end(&mut self) -> Result<(), Refused> {
+        self.journal.end().map_err(refused)
+    }
+
+    /// Refuses one question more than the site allows in a run.
+    pub(super) fn allows(&self, veiled: &Veiled) -> Result<(), Refused> {
+        match self.policy.questions {
+            Some(most) if veiled.questions >= most => {
+                Err(refused(format!("this site's policy: at most {most} questions in one run")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Veiled {
+    /// Sites that add up.
+    pub(super) fn sites(&self) -> usize {
+        self.sites
+    }
+
+    /// The mask of the reply to a request; refuses a question out of range, by its words alone.
+    pub(super) fn cover(&self, envelope: &Envelope, payload: &[u8]) -> Result<Cover, Refused> {
+        ranges::within(envelope.kind, payload)?;
+        let mut after = self.history.clone();
+        let Envelope { sequence, round, kind, .. } = *envelope;
+        after.push(&Asked { sequence, kind: kind as u8, round, body: payload });
+        let context = after.context();
+        let pads = self.meeting.pads(&context).ok_or_else(|| refused("no mask can be made"))?;
+        Ok(Cover { pads: Some(pads), context, after })
+    }
+}
+
+/// A refusal under masks, as it is told: words that could be about records stay here.
+pub(super) fn told(refused: Refused) -> Refused {
+    const ABOUT_THE_QUESTION: [&str; 6] = [
+        CODE,
+        "steffle::ledger",
+        "steffle::node::policy",
+        "steffle::node::entropy",
+        Refused::STATE,
+        Refused::MESSAGE,
+    ];
+    if ABOUT_THE_QUESTION.iter().any(|code| refused.code.starts_with(code)) {
+        return refused;
+    }
+    let text = "this site cannot answer; under masks it does not say why, and the run is over here";
+    Refused::new(refused.code, text)
+}
+
+/// A refusal because of masks.
+pub(super) fn refused(why: impl std::fmt::Display) -> Refused {
+    Refused::new(CODE, why)
+}
+
+/// Whether a request is answered under masks at all.
+pub(super) fn before_the_meeting(kind: Kind) -> Refused {
+    refused(format!("{kind:?} before the sites have met"))
+}
