@@ -117,7 +117,7 @@ fn shares_of_other_sites_are_refused() {
     assert!(other.contains("shares of 5 sites in a run of 4 silos"), "{other}");
     let elsewhere = refused(apart(), shares(3), NoiseKind::Simulation);
     assert!(elsewhere.contains("attributes beside their records"), "{elsewhere}");
-    // Nothing makes masks yet: secret noise is not shared.
+    // These nodes have no masks: secret noise is not shared.
     let unmasked = refused(silos(), shares(SITES), NoiseKind::Secure);
     assert!(
         unmasked.contains("not masked") && unmasked.contains("--noise-shares each"),
