@@ -52,7 +52,8 @@ impl Aggregation {
                  <centralisation>",
             );
         }
-        if !(FEWEST..=MOST).contains(&sites) && !(sites == 2 && study.has_own_keys()) {
+        let enough = (FEWEST..=MOST).contains(&sites) || (sites == 2 && study.has_own_keys());
+        if !enough {
             return refuse(
                 format!(
                     "{sites} silo(s) add up; masks are for {FEWEST} to {MOST}, or for two whose own \

@@ -68,13 +68,12 @@ impl<'a> Ground<'a> {
         let hash = study.schema().hash();
         let (run, books) = study.payment().unzip();
         let run = run.unwrap_or_else(|| run_id(&hash, study.seed()));
-        let (run, gathered) = match study.elsewhere()? {
-            Some((run, gathered)) => (run, gathered),
-            None => {
-                let sites = study.sizes().len();
-                let masked = method.secure_aggregation().then(|| colluders(sites));
-                (run, embedded(study, run, books.unwrap_or_default(), masked)?)
-            }
+        let (run, gathered) = if let Some(elsewhere) = study.elsewhere()? {
+            elsewhere
+        } else {
+            let sites = study.sizes().len();
+            let masked = method.secure_aggregation().then(|| colluders(sites));
+            (run, embedded(study, run, books.unwrap_or_default(), masked)?)
         };
         let agreement = Agreement {
             run,

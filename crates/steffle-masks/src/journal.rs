@@ -123,7 +123,7 @@ impl Journal {
         let secret = self.backing.fresh(&begins).ok_or(JournalError::Entropy)?;
         // The former secret goes first: a crash in between leaves a run without one.
         self.backing.keep(None).map_err(JournalError::Stopped)?;
-        self.write(Line::Begin(begins))?;
+        self.write(&Line::Begin(begins))?;
         self.backing.keep(Some(&secret)).map_err(JournalError::Stopped)?;
         Ok(secret)
     }
@@ -149,13 +149,13 @@ impl Journal {
         if run.answers.last_key_value().is_some_and(|(last, _)| *last > sequence) {
             return Err(JournalError::Twice(sequence));
         }
-        self.write(Line::Answer { sequence, context, reply })
+        self.write(&Line::Answer { sequence, context, reply })
     }
 
     /// Ends the run, by its close or by a refusal; its secret is gone.
     pub fn end(&mut self) -> Result<(), JournalError> {
         if self.run.as_ref().is_some_and(|run| !run.ended) {
-            self.write(Line::End)?;
+            self.write(&Line::End)?;
         }
         self.backing.keep(None).map_err(JournalError::Stopped)
     }
@@ -169,20 +169,20 @@ impl Journal {
     /// over.
     pub fn accept(&mut self, roster: Hash) -> Result<(), JournalError> {
         self.end()?;
-        self.write(Line::Roster(roster))
+        self.write(&Line::Roster(roster))
     }
 
     fn only(&mut self, roster: Hash) -> Result<(), JournalError> {
         match self.roster {
             Some(own) if own == roster => Ok(()),
             Some(own) => Err(JournalError::Roster(own)),
-            None => self.write(Line::Roster(roster)),
+            None => self.write(&Line::Roster(roster)),
         }
     }
 
-    fn write(&mut self, line: Line) -> Result<(), JournalError> {
-        self.backing.write(&line).map_err(JournalError::Stopped)?;
-        self.apply(&line);
+    fn write(&mut self, line: &Line) -> Result<(), JournalError> {
+        self.backing.write(line).map_err(JournalError::Stopped)?;
+        self.apply(line);
         Ok(())
     }
 

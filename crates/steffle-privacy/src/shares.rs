@@ -175,7 +175,9 @@ mod tests {
             let reach = 24;
             let own = law(scale, reach);
             let shares = (1..honest).fold(own.clone(), |shares, _| sum(&shares, &own));
-            let (middle, deviation) = (shares.len() as i32 / 2, scale * f64::from(honest).sqrt());
+            // Every share reaches so far to either side.
+            let (middle, deviation) =
+                (i32::try_from(honest).unwrap() * reach, scale * f64::from(honest).sqrt());
             let one = law(deviation, middle);
             let within = (5.0 * deviation) as i32;
             let far = (middle - within..=middle + within)

@@ -6,6 +6,7 @@ mod key;
 pub use journal::{accept_roster, open_journal, read_journal};
 pub use key::{create_key, read_key};
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Why a site's key or journal cannot be used.
@@ -106,7 +107,10 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
 }
 
 fn digits(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

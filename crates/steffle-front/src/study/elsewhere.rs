@@ -124,13 +124,11 @@ impl Afar {
         let masked = self.masked.then(|| colluders(nodes.nodes()));
         let roster = Roster { names, drops, masked };
         let mut gathered = Gathered::new(nodes, run, roster).map_err(|error| failed(&error))?;
-        let sums = match masked {
-            None => None,
-            Some(_) => {
-                let met = gathered.meet(measures.to_bytes()).map_err(|error| failed(&error))?;
-                Some(met.clone())
-            }
-        };
+        let mut sums = None;
+        if masked.is_some() {
+            let met = gathered.meet(measures.to_bytes()).map_err(|error| failed(&error))?;
+            sums = Some(met.clone());
+        }
         Ok(Come { run, gathered, journal, sums })
     }
 
@@ -280,13 +278,12 @@ fn agree(
         }
         first.get_or_insert((called, own));
     }
-    match sums {
-        Some(sums) => measures.total(sums, &mut summary)?,
-        None => {
-            let own: Vec<&Summary> =
-                sites.iter().filter_map(|(_, site)| site.summary.as_ref()).collect();
-            measures.add_up(&own, &mut summary)?;
-        }
+    if let Some(sums) = sums {
+        measures.total(sums, &mut summary)?;
+    } else {
+        let own: Vec<&Summary> =
+            sites.iter().filter_map(|(_, site)| site.summary.as_ref()).collect();
+        measures.add_up(&own, &mut summary)?;
     }
     Ok(Schema::from_summary(test.recipe(), &summary)?)
 }

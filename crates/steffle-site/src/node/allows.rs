@@ -5,6 +5,7 @@ use steffle_wire::{Opening, Pool, Refused};
 
 /// A site's own policy, beside that of its ledger. By default it allows everything.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct Allows {
     /// The most epsilon of one run.
     pub epsilon: Option<f64>,

@@ -23,10 +23,11 @@ pub(super) fn with_keys(place: &Place, sites: usize, policy: &str) -> Vec<String
     };
     let keys: Vec<String> = (1..=sites).map(key).collect();
     for site in 1..=sites {
-        let peers: String = (1..=sites)
+        let peers: Vec<String> = (1..=sites)
             .filter(|peer| *peer != site)
             .map(|peer| format!("\"silo-{peer}\" = \"{}\"\n", keys[peer - 1]))
             .collect();
+        let peers = peers.concat();
         let masks = format!("[masks]\nkey = \"site.key\"\n{policy}[peers]\n{peers}[policy]\n");
         change(place, &format!("silo-{site}/silo.toml"), "[policy]\n", &masks);
     }
