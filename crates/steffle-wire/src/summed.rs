@@ -124,7 +124,7 @@ impl Numbers {
         if value.abs() < self.limit {
             self.integers.push(kernel::to_steps(value));
         } else {
-            self.beyond = Some(value);
+            self.write(&[value]);
         }
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import data, environment, folder
+from . import data, folder
 from .consortium import Consortium, change
 
 SITES = ["north", "south", "east", "west"]
@@ -19,6 +19,7 @@ METHODS = {
     "rounds": {"method": "steffle", "rounds": 5, "seed": 7},
     "one-shot": {"method": "one-shot", "seed": 7},
 }
+ANSWERS = {"answers": {"method": "randomised-response", "seed": 7}}
 
 
 @dataclass
@@ -35,23 +36,23 @@ class Case:
     silo: Callable[[Consortium, str], dict] = lambda here, site: {}
 
 
-def masked(kit: Path) -> dict:
+def masked(here: Consortium, site: str) -> dict:
     """A key of the site's own, and those of all others, which nobody but the sites has seen."""
-    steffle, kits = environment.steffle(), {site: kit.parent / site for site in SITES}
-    said = {
-        site: environment.run([steffle, "silo", "key", own / "local" / "site.key", "--json"])
-        for site, own in kits.items()
-    }
-    peers = {
-        f"peers.{site}": json.loads(text)["fingerprint"]
-        for site, text in said.items()
-        if site != kit.name
-    }
-    return {"masks.key": "site.key", "masks.require": True, **peers}
+    peers = {other: fingerprint(here, other) for other in SITES if other != site}
+    fingerprint(here, site)
+    return {"masks": {"key": "site.key", "require": True}, "peers": peers}
+
+
+def fingerprint(here: Consortium, site: str) -> str:
+    """Of a site's key, which is made when it is first asked for."""
+    key = here.kit(site) / "local" / "site.key"
+    return json.loads(here.run([here.steffle, "silo", "key", key, "--json"]))["fingerprint"]
 
 
 CASES = {
-    "together": Case(["--silos", "4", "--split"], ["both"] * 4, [1, 2, 3, 4]),
+    "together": Case(
+        ["--silos", "4", "--split"], ["both"] * 4, [1, 2, 3, 4], {**METHODS, **ANSWERS}
+    ),
     "apart": Case(
         ["--silos", "2", "--holders", "2"],
         ["records", "records", "attributes", "attributes"],

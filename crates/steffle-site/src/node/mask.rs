@@ -11,7 +11,7 @@ use steffle_masks::{
     Asked, Greeting, Hash, History, Identity, Journal, MeetError, Meeting, Memory, Pads, Roster,
     Terms, hash,
 };
-use steffle_wire::{Envelope, Kind, Meet, NodeId, Refused, Role};
+use steffle_wire::{Envelope, Kind, Meet, NodeId, Opening, Refused, Role};
 
 /// The code of what is refused because of masks.
 const CODE: &str = "steffle::node::masks";
@@ -127,13 +127,7 @@ impl Masking {
                  each knows the other's part"
             )));
         }
-        if colluders < self.policy.colluders || usize::from(colluders) + 2 > sites {
-            return Err(refused(format!(
-                "{colluders} of {sites} sites may help the server; this site wants at least {}, and at \
-                 least two must not",
-                self.policy.colluders
-            )));
-        }
+        self.withstands(colluders.into())?;
         if role != Role::Both {
             return Err(refused(
                 "under masks every site has both divisions: what a holder elsewhere is sent, and what it \
@@ -144,6 +138,22 @@ impl Masking {
         let secret = self.journal.begin(self.roster.digest(), hash(&[message])).map_err(refused)?;
         let greeting = Greeting::new(&self.identity, self.roster.clone(), terms, &secret);
         Ok(Stage::Greeted(Box::new(greeting.map_err(refused)?)))
+    }
+
+    /// Refuses an offer whose noise is shared against fewer sites than this one insists on.
+    pub(super) fn offered(&self, opening: &Opening) -> Result<(), Refused> {
+        opening.offer.claim.shares().map_or(Ok(()), |shares| self.withstands(shares.colluders()))
+    }
+
+    fn withstands(&self, colluders: u32) -> Result<(), Refused> {
+        let (sites, least) = (self.roster.len(), self.policy.colluders);
+        if colluders >= u32::from(least) && colluders as usize + 2 <= sites {
+            return Ok(());
+        }
+        Err(refused(format!(
+            "{colluders} of {sites} sites may help the server; this site wants at least {least}, and at \
+             least two must not"
+        )))
     }
 
     /// Meets the others; refuses a stranger, a hello of another run, and another place than its own.

@@ -348,8 +348,10 @@ impl Node {
         match envelope.kind {
             Kind::Open => {
                 // Keys that one machine made hide nothing that a claim could rest on.
-                let hidden = masked && self.masking.as_ref().is_some_and(Masking::is_real);
-                self.allows.offered(&decode(Reader::new(payload))?, hidden)?;
+                let masking = self.masking.as_ref().filter(|_| masked);
+                let opening = decode(Reader::new(payload))?;
+                self.allows.offered(&opening, masking.is_some_and(Masking::is_real))?;
+                masking.map_or(Ok(()), |masking| masking.offered(&opening))?;
             }
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
             _ => {}

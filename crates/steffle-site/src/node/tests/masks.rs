@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use steffle_masks::{Backing, Hash, Identity, Journal, Line, Roster as Keys, Secret, hash};
+use steffle_privacy::NoiseShares;
 use steffle_server::federation::{FederationError, Gathered, Roster};
 use steffle_wire::{Describe, ImputedQuestion, Release, TakeIn};
 
@@ -27,7 +28,7 @@ fn masked(sites: u64) -> Federation<InProcess> {
 
 /// Every kind of question whose answers are added up, and all totals that come back. Each release has
 /// nodes of its own, which pay for it.
-fn asked(nodes: impl Fn() -> Federation<InProcess>) -> Vec<String> {
+fn asked(sites: u64, nodes: impl Fn() -> Federation<InProcess>) -> Vec<String> {
     let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
     let federation = &mut nodes();
     let mut said = vec![format!("{:?}", federation.loss(&[0.1; 3]).unwrap())];
@@ -47,7 +48,8 @@ fn asked(nodes: impl Fn() -> Federation<InProcess>) -> Vec<String> {
         said.push(format!("{:?}", answers.unwrap()));
     }
     federation.close().unwrap();
-    for pooling in [Pooling::Local, Pooling::Pooled { secure_aggregation: true, shares: None }] {
+    let pooled = |shares| Pooling::Pooled { secure_aggregation: true, shares };
+    for pooling in [Pooling::Local, pooled(None), pooled(NoiseShares::usual(sites as u32).ok())] {
         let federation = &mut nodes();
         let release = federation.release_once(pooling, Some(&terms)).unwrap();
         said.push(format!("{release:?}"));
@@ -67,7 +69,7 @@ fn asked(nodes: impl Fn() -> Federation<InProcess>) -> Vec<String> {
 fn totals_are_equal_to_the_bit_with_masks_and_without() {
     for sites in [3, 12] {
         let plain = || gathered(InProcess::new(houses(sites)), None).unwrap();
-        assert_eq!(asked(plain), asked(|| masked(sites)), "{sites} sites");
+        assert_eq!(asked(sites, plain), asked(sites, || masked(sites)), "{sites} sites");
     }
 }
 
@@ -321,6 +323,17 @@ fn two_sites_add_up_by_their_own_policy_alone_and_a_site_may_insist() {
     let strict = MaskPolicy { colluders: 1, ..usual.clone() };
     let error = gathered(sites(3, &strict, &kept), Some(0)).err().unwrap().to_string();
     assert!(error.contains("wants at least 1"), "{error}");
+    let terms = OneShotTerms::new(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
+    let against = |colluders| {
+        let kept: Vec<Shared> = (0..3).map(|_| Shared::default()).collect();
+        let mut federation = gathered(sites(3, &strict, &kept), Some(1)).unwrap();
+        let shares = NoiseShares::new(3, colluders).ok();
+        let pooling = Pooling::Pooled { secure_aggregation: true, shares };
+        federation.release_once(pooling, Some(&terms)).map(drop)
+    };
+    let error = against(0).unwrap_err().to_string();
+    assert!(error.contains("0 of 3 sites may help the server"), "{error}");
+    against(1).unwrap();
     let require = MaskPolicy { require: true, ..usual.clone() };
     let error = gathered(sites(3, &require, &kept), None).err().unwrap().to_string();
     assert!(error.contains("under masks only"), "{error}");
