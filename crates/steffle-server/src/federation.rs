@@ -134,7 +134,7 @@ pub enum FederationError {
     /// A run that counts on every silo's share of the noise may go on without some.
     #[error(
         "noise is shared by all silos, and the job lets the run go on without those that do not reply: \
-         their shares would be missing; say absent = \"stop\", or use --noise-shares each"
+         their shares would be missing; say absent = \"stop\", or use <noise-shares each>"
     )]
     MissingShares,
     /// Silos that share noise cannot agree on its scale.

@@ -63,7 +63,7 @@ impl Allows {
         {
             let text = "secret noise is to be shared between sites, and what this site sends is not \
                         masked: its sums would be read with less noise than is claimed; use \
-                        --noise-shares each, or --noise simulated to see what sharing would give";
+                        <noise-shares each>, or <noise simulated> to see what sharing would give";
             return Err(Refused::new("steffle::node::shares", text));
         }
         Ok(())

@@ -1,18 +1,20 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
+mod name;
+
 use std::borrow::Cow;
 
 use steffle_attributes::Attributes;
+use steffle_attributes::AttributesDivision;
 use steffle_attributes::noise::NodeNoise;
-use steffle_attributes::{AttributesDivision, Request};
 use steffle_masks::Pads;
-use steffle_privacy::ledger::{Claim, Ledger};
+use steffle_privacy::ledger::Ledger;
 use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
     Handover, ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part,
     PassQuestion, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed,
-    Terms, Writer, decode, payload, seal,
+    Terms, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -411,34 +413,6 @@ impl Party {
             let text = "the operating system gives no random numbers, so there is no secret noise";
             Refused::new("steffle::node::entropy", text)
         })
-    }
-
-    /// The name of a request: what it says and its round, not when or in which run. Where nothing is
-    /// claimed nobody keeps replies, and a hash would take longer than a small round.
-    pub(super) fn request(&self, round: u32, parts: &[&[u8]]) -> Request {
-        self.name(round, parts).in_round(round)
-    }
-
-    /// The same for a question that belongs to no round: what was answered to it for the `fresh`th
-    /// time, whatever was asked in between.
-    pub(super) fn name(&self, fresh: u32, parts: &[&[u8]]) -> Request {
-        let claims = |opening: &&Opening| opening.offer.claim != Claim::Nothing;
-        let Some(opening) = self.opening.as_ref().filter(claims) else {
-            return Request::default();
-        };
-        // What the payload means: columns, cells, layers and scores; and what the reply is released
-        // under, or a run with a larger budget would get the noise of one before it.
-        let mut meaning = Writer::default();
-        meaning.text(&self.join.model);
-        self.join.scores.encode(&mut meaning);
-        opening.terms.encode(&mut meaning);
-        meaning.option(opening.cap.as_ref(), |writer, cap| writer.f64(*cap));
-        meaning.u8(u8::from(opening.shaped));
-        meaning.option(opening.by_record.as_ref(), |writer, more| writer.f64(*more));
-        let meaning = meaning.finish();
-        let agreed = [&self.schema.0[..], &meaning[..]];
-        let parts: Vec<_> = agreed.into_iter().chain(parts.iter().copied()).collect();
-        Request::new(fresh, &parts)
     }
 }
 

@@ -120,7 +120,7 @@ fn shares_of_other_sites_are_refused() {
     // These nodes have no masks: secret noise is not shared.
     let unmasked = refused(silos(), shares(SITES), NoiseKind::Secure);
     assert!(
-        unmasked.contains("not masked") && unmasked.contains("--noise-shares each"),
+        unmasked.contains("not masked") && unmasked.contains("<noise-shares each>"),
         "{unmasked}"
     );
 }
