@@ -223,10 +223,11 @@ impl Veiled {
 
 /// A refusal under masks, as it is told: words that could be about records stay here.
 pub(super) fn told(refused: Refused) -> Refused {
-    const ABOUT_THE_QUESTION: [&str; 6] = [
+    const ABOUT_THE_QUESTION: [&str; 7] = [
         CODE,
         "steffle::ledger",
         "steffle::node::policy",
+        "steffle::node::shares",
         "steffle::node::entropy",
         Refused::STATE,
         Refused::MESSAGE,
