@@ -2,6 +2,7 @@
 
 mod experiment;
 mod flat;
+mod harm;
 mod headline;
 mod output;
 mod panels;
@@ -16,6 +17,7 @@ use serde_json::Value;
 use steffle_report::{Comparison, Panel};
 
 use self::experiment::{AVERAGED, Experiment, Given};
+use self::harm::harm;
 use self::headline::headline;
 use self::output::{present, write_all};
 use self::panels::{Ended, panels};
@@ -79,6 +81,9 @@ pub(crate) fn reproduce(command: &ReproduceCommand, output: Output) -> Result<()
         let ended: Vec<Ended<'_>> =
             places.iter().map(|&place| Ended::new(&runs[place], &lines[place])).collect();
         comparison.panels.extend(panels(experiment, &ended));
+        if command.what == What::Rare {
+            comparison.tables.push(harm(&ended, &experiment.at));
+        }
     }
     if matches!(command.what, What::Headline | What::All) {
         let averaged = |panel: &&Panel| AVERAGED.contains(&panel.figure.as_str());

@@ -7,6 +7,7 @@ use steffle_report::{Curve, EqualError, Kind, Panel, Point, Privacy, Published, 
 use super::experiment::{Along, Experiment, Panels};
 use super::promise::{mark, promise};
 use crate::commands::sweep::{Collected, Run, gap_of};
+use crate::config::TrainConfig;
 
 /// A run that has ended.
 pub(super) struct Ended<'a> {
@@ -52,6 +53,19 @@ impl<'a> Ended<'a> {
         let of_silos = |key: &str| ["silos", "heterogeneity", "centralisation"].contains(&key);
         settings.retain(|key, _| method.takes(key) && !(method.central && of_silos(key)));
         Self { run, line, settings }
+    }
+
+    pub(super) fn config(&self) -> &TrainConfig {
+        &self.run.config
+    }
+
+    pub(super) fn line(&self) -> &Value {
+        self.line
+    }
+
+    /// A setting in words; `-` where its method has no such setting.
+    pub(super) fn told(&self, key: &str) -> String {
+        self.settings.get(key).map_or_else(|| "-".to_owned(), bare)
     }
 
     /// Whether it has this value or one of these values, or no such setting.
