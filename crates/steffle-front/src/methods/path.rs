@@ -8,12 +8,16 @@ use steffle_process::Journalled;
 use super::excess;
 use crate::Error;
 use crate::clock::Clock;
+use crate::fairer::Fairer;
 use crate::ground::{OPTIMUM, RULE, explain, failed};
 use crate::leaves::{Counts, Fitted, Leaves};
 use crate::method::{Entry, Reason, Training, goes_to_its_optimum, usual_reason};
 use crate::observer::{Stage, Told, Watch};
 use crate::processes::Nodes;
 use crate::trained::{Trace, Trained};
+
+/// Answers that show this many times what noise alone would show of groups' differences are enough.
+const ENOUGH: f64 = 5.0;
 
 /// What is done with each model while its release is at hand.
 pub(super) type After<'a> =
@@ -31,7 +35,17 @@ pub(super) fn on_classes(
         ClassRelease::Revealed => 0.0,
         ClassRelease::Randomised(response) => response.variance(),
     };
-    let after: After<'_> = &|_, _, _| Ok(());
+    let after: After<'_> = &|path, _, trained| {
+        if let Some(evidence) = path.evidence() {
+            trained.judge(Fairer::new(evidence, ENOUGH), || {
+                format!(
+                    "The answers show {evidence:.1} times what noise alone would show of the groups' \
+                     differences; use a larger epsilon, method one-shot or more records"
+                )
+            });
+        }
+        Ok(())
+    };
     Ok(match max_excess {
         Some(most) => vec![excess::within(run, &clock, variance, most, after)],
         None => path(run, &clock, variance, after),

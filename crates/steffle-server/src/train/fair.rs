@@ -89,6 +89,8 @@ pub struct FairPath<'a, T> {
     descent: Option<Going>,
     /// Where they make passes: the tables of the unconstrained model.
     looked: Option<PassSums>,
+    /// What the tables of the unconstrained model tell.
+    evidence: Option<f64>,
 }
 
 /// A path in few trips.
@@ -186,7 +188,15 @@ impl<'a, T: Transport> FairPath<'a, T> {
             seen: VecDeque::new(),
             descent: None,
             looked: None,
+            evidence: None,
         }
+    }
+
+    /// How far the classes that were released tell the groups apart, by the unconstrained model: the
+    /// divergence that they show over what their noise alone would show. `None` where they have none,
+    /// before the first solve, and for networks.
+    pub fn evidence(&self) -> Option<f64> {
+        self.evidence
     }
 
     /// The federation that it trains on.
@@ -385,6 +395,11 @@ impl<'a, T: Transport> FairPath<'a, T> {
         let question = ImputedQuestion { theta: theta.to_vec() };
         let sums = self.federation.ask_imputed(&question)?;
         self.penalty.counts = sums.cells.iter().map(|cell| cell.count).collect();
+        if self.evidence.is_none() {
+            let tables: Vec<f64> =
+                sums.cells.iter().flat_map(|cell| cell.table.iter().copied()).collect();
+            self.evidence = self.penalty.evidence(&tables);
+        }
         Ok(sums)
     }
 }

@@ -13,6 +13,9 @@ use steffle_model::scores::Objective as _;
 
 use crate::game::OutputScores;
 
+/// Classes that are rarer count as if they were not, where noise is weighed.
+const RAREST: f64 = 0.005;
+
 /// What the penalty is made of beside the tables.
 #[derive(Debug, Clone)]
 pub(super) struct Penalty {
@@ -121,6 +124,32 @@ impl Penalty {
                 total.terms.push(Term { weight, first, vector });
             }
         }
+    }
+
+    /// The divergence that tables show over what the memberships' noise alone would show of it; `None`
+    /// where they have none. A membership's noise meets an output that spreads by at most `P(u) (1 - P(u))`.
+    pub(super) fn evidence(&self, tables: &[f64]) -> Option<f64> {
+        let labels = self.objective.columns();
+        let (mut told, mut noise) = (0.0, 0.0);
+        for (table, &count) in
+            tables.chunks_exact((self.objective.classes * labels).max(1)).zip(&self.counts)
+        {
+            if count == 0.0 {
+                continue;
+            }
+            let share =
+                |u: usize| table.iter().skip(u).step_by(labels).sum::<f64>().max(0.0) / count;
+            let columns: Vec<f64> = (0..labels).map(share).collect();
+            for row in table.chunks_exact(labels) {
+                let class = row.iter().sum::<f64>() / count;
+                for (mass, column) in row.iter().zip(&columns) {
+                    let over = 1.0 / (class.max(RAREST) * column.max(1e-6));
+                    told += count * over * (mass / count - class * column).powi(2);
+                    noise += over * self.variance * column * (1.0 - column).max(0.0);
+                }
+            }
+        }
+        (noise > 0.0).then(|| told / noise)
     }
 
     /// The smallest class weight of a cell: a count within its own noise says nothing.
