@@ -156,6 +156,8 @@ impl Public {
             statement: None,
             spent: None,
             signal_to_noise: None,
+            evidence: None,
+            unchanged: false,
             fairer: None,
             lambda: None,
             one_shot: None,

@@ -25,6 +25,9 @@ pub struct Trained {
     /// mu that the dearest store spent.
     pub(crate) spent: Option<f64>,
     pub(crate) signal_to_noise: Option<f64>,
+    /// How far rounds tell the groups apart, and whether so little that nothing was changed.
+    pub(crate) evidence: Option<f64>,
+    pub(crate) unchanged: bool,
     /// Where released numbers can tell.
     pub(crate) fairer: Option<Fairer>,
     /// Where the run chose it.

@@ -1,9 +1,13 @@
 //! SteFFLe (Algorithm 1) as an instance of Algorithm 2: scores `phi = F`, one W per cell.
 
+mod cell;
 mod improved;
+mod many;
 mod shrinkage;
+mod slopes;
 
 pub use improved::Improved;
+pub use many::ManyGroups;
 pub use steffle_model::model::head::RIDGE;
 pub use steffle_model::scores::OutputScores;
 

@@ -2,7 +2,7 @@
 
 use steffle::server::{Found, Output, Rates};
 use steffle::train::{
-    RoundTrace, Schedule, ScheduleError, Settings, Start, StepRule, probe, train,
+    RoundTrace, Schedule, ScheduleError, Settings, Start, StepRule, TOLD, probe, train,
 };
 use steffle_baselines::pf_ld;
 use steffle_privacy::Mu;
@@ -242,6 +242,8 @@ impl Steps {
             statement: outcome.statement,
             spent: outcome.spent.map(Mu::value),
             signal_to_noise: outcome.signal_to_noise,
+            evidence: outcome.evidence,
+            unchanged: outcome.unchanged,
             took: begin.map_or_else(|| clock.stop(), |begin| begin.and(clock.stop())),
             apart: begin.is_none().then_some(public.took),
             ..public.trained()
@@ -276,6 +278,10 @@ pub(crate) fn goes_to_its_optimum(entry: &Entry, key: &str) -> Option<Reason> {
 /// Says so where noise decides what a private run does.
 pub(crate) fn judge_messages(trained: &mut Trained, noise: Option<&Noise>) {
     let (Some(noise), Some(ratio)) = (noise, trained.signal_to_noise) else { return };
+    if let Some(evidence) = trained.evidence {
+        judge_tables(trained, noise, evidence);
+        return;
+    }
     trained.judge(Fairer::new(ratio, 1.0), || {
         // Energy goes with the square of epsilon; a ratio that cannot be told from 0 is taken as 1/16.
         let enough = noise.epsilon / ratio.max(0.0625).sqrt();
@@ -286,6 +292,26 @@ pub(crate) fn judge_messages(trained: &mut Trained, noise: Option<&Noise>) {
             100.0 / (1.0 + ratio.max(0.0))
         )
     });
+}
+
+/// The same where the server keeps book of what the tables tell.
+fn judge_tables(trained: &mut Trained, noise: &Noise, evidence: f64) {
+    trained.judge(Fairer::new(evidence, TOLD), || {
+        // Evidence goes with the square of epsilon; noise alone is 1.
+        let enough = noise.epsilon * (TOLD / evidence.max(1.0)).sqrt();
+        format!(
+            "All tables together show {evidence:.1} times what noise alone would show of the groups' \
+             differences. Expect little or no fairness gain below epsilon {enough:.2} on this many \
+             records; use method one-shot, more records or larger groups"
+        )
+    });
+    if trained.unchanged {
+        trained.warnings.push(
+            "the unconstrained model is returned: one that follows these messages would follow \
+             their noise, and might be less fair"
+                .to_owned(),
+        );
+    }
 }
 
 #[cfg(test)]

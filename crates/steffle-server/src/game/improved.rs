@@ -1,4 +1,6 @@
-//! The improved server: everything that post-processing can do with the same messages.
+//! The improved server for two groups and two labels: everything that post-processing can do with the
+//! same messages. Every round tells the same slope there, so that messages can be averaged as they are;
+//! where there are more, [`ManyGroups`](super::ManyGroups) sorts them out.
 //!
 //! It starts at the public unconstrained model, averages the noisy messages over the rounds, takes
 //! W in closed form from the averaged table and steps in the metric of the public curvature. All of
@@ -8,12 +10,10 @@
 //! another model: there a message counts the more, the less noise alone explains how far it is from
 //! the average. Without noise the average is then the last message.
 
-use steffle_model::fairness::{ClassWeights, closed_form};
+use steffle_model::fairness::ClassWeights;
 use steffle_model::model::Block;
-use steffle_model::scores::Objective as _;
 use steffle_wire::{Batch, CellQuestion, Form, Question};
 
-use super::OutputScores;
 use super::shrinkage::Shrinkage;
 use crate::server::{Aggregate, AggregateCell, InverseHessian, Steps};
 
@@ -32,12 +32,14 @@ const LEAST_BEND: f64 = 1e-2;
 /// with every step.
 const LEAST_GAIN: (f64, f64) = (0.02, 0.2);
 
-/// The improved server of SteFFLe.
+/// Of labels and of classes.
+const TWO: usize = 2;
+
+/// The improved server of SteFFLe for two groups and two labels.
 ///
 /// It takes curvature from public gradients and lets steps shrink where noise is all there is.
 #[derive(Debug, Clone)]
 pub struct Improved {
-    objective: OutputScores,
     lambda: f64,
     ridge: f64,
     theta: Vec<f64>,
@@ -88,7 +90,6 @@ impl Improved {
     /// Starts at `theta`, the public optimum, with the curvature that its solution has shown; the
     /// census is round 0's answer.
     pub fn new(
-        objective: OutputScores,
         lambda: f64,
         blocks: &[Block],
         theta: Vec<f64>,
@@ -98,10 +99,9 @@ impl Improved {
         // With hidden layers gradients turn as theta moves.
         let layered = blocks.len() > 1;
         let curvature = if layered { curvature.lifted(LEAST_BEND) } else { curvature };
-        let cell = |cell| Cell::new(cell, objective.columns(), layered);
+        let cell = |cell| Cell::new(cell, layered);
         let cells = census.cells.iter().map(cell).collect();
         Self {
-            objective,
             lambda,
             ridge: super::RIDGE,
             before: theta.clone(),
@@ -113,22 +113,15 @@ impl Improved {
         }
     }
 
-    /// With two classes and two labels every combination asks for the same vector, the gradient of
-    /// the difference between the classes' mean outputs, and the server can ask for it as such.
-    fn binary(&self) -> bool {
-        self.objective.classes == 2 && self.objective.columns() == 2
-    }
-
+    /// Every combination asks for the same vector, the gradient of the difference between the classes'
+    /// mean outputs, and the server can ask for it as such.
     fn questions(&self) -> Vec<CellQuestion> {
-        if self.binary() {
-            let ask = CellQuestion {
-                combinations: vec![0.0, 0.0, 0.0, 1.0],
-                // 2 mean C - q = (0, 1): the public part is the gradient of the mean output.
-                quadratic: vec![0.0, 0.0],
-            };
-            return vec![ask; self.cells.len()];
-        }
-        self.cells.iter().map(|cell| cell.question(self.objective.columns())).collect()
+        let ask = CellQuestion {
+            combinations: vec![0.0, 0.0, 0.0, 1.0],
+            // 2 mean C - q = (0, 1): the public part is the gradient of the mean output.
+            quadratic: vec![0.0, 0.0],
+        };
+        vec![ask; self.cells.len()]
     }
 }
 
@@ -139,10 +132,8 @@ impl Steps for Improved {
     }
 
     fn learn(&mut self, round: u32, answers: &Aggregate) {
-        let questions = self.questions();
         let moved: Vec<f64> =
             self.theta.iter().zip(&self.before).map(|(now, before)| now - before).collect();
-        let binary = self.binary();
         let shrinkage = Shrinkage::new(&self.curvature, answers);
         let mut descent: Vec<f64> = answers
             .gradient
@@ -152,24 +143,9 @@ impl Steps for Improved {
             .collect();
         let mut metric = self.curvature.clone();
         let mut terms = Vec::new();
-        for ((cell, question), answer) in self.cells.iter_mut().zip(&questions).zip(&answers.cells)
-        {
-            let asked =
-                if binary { 1.0 } else { size(&question.combinations, self.objective.classes) };
-            let theta_variance = answers.theta_variance / (asked * asked);
-            cell.average(
-                round,
-                answer,
-                (asked, theta_variance),
-                self.last,
-                self.objective.columns(),
-            );
-            let slope = if binary {
-                cell.binary_slope(round, answer, &moved, &shrinkage)
-            } else {
-                cell.filter(round, answer, self.objective.columns(), &|_, _| 0.0);
-                cell.general_slope(answer, asked)
-            };
+        for (cell, answer) in self.cells.iter_mut().zip(&answers.cells) {
+            cell.average(round, answer, answers.theta_variance, self.last);
+            let slope = cell.slope(round, answer, &moved, &shrinkage);
             let strength = self.lambda * cell.count / self.inside;
             for (total, part) in descent.iter_mut().zip(&slope.gradient) {
                 *total += strength * part;
@@ -200,13 +176,13 @@ impl Steps for Improved {
 }
 
 impl Cell {
-    fn new(census: &AggregateCell, labels: usize, follows: bool) -> Self {
+    fn new(census: &AggregateCell, follows: bool) -> Self {
         let table = census.table();
         let count = census.count.max(1.0);
         let mut cell = Self {
             count,
-            counts: table.chunks_exact(labels).map(|row| row.iter().sum()).collect(),
-            variance: census.table_variance * labels as f64,
+            counts: table.chunks_exact(TWO).map(|row| row.iter().sum()).collect(),
+            variance: census.table_variance * TWO as f64,
             columns: census.scores.iter().map(|sum| sum / count).collect(),
             deviation: Vec::new(),
             direction: Vec::new(),
@@ -214,7 +190,7 @@ impl Cell {
             noise: 0.0,
             follows,
         };
-        cell.deviation = cell.observed(&table, labels);
+        cell.deviation = cell.observed(&table);
         cell
     }
 
@@ -228,34 +204,24 @@ impl Cell {
 
     /// The deviation from independence of a table, with the table's own row sums: their noise
     /// cancels a part of the entries' noise.
-    fn observed(&self, table: &[f64], labels: usize) -> Vec<f64> {
+    fn observed(&self, table: &[f64]) -> Vec<f64> {
         let row = |row: &[f64]| -> Vec<f64> {
             let mass: f64 = row.iter().sum();
             row.iter().zip(&self.columns).map(|(m, p)| (m - mass * p) / self.count).collect()
         };
-        table.chunks_exact(labels).flat_map(row).collect()
+        table.chunks_exact(TWO).flat_map(row).collect()
     }
 
     /// Takes counts and theta message into the running means.
-    fn average(
-        &mut self,
-        round: u32,
-        answer: &AggregateCell,
-        (asked, variance): (f64, f64),
-        last: Block,
-        labels: usize,
-    ) {
+    fn average(&mut self, round: u32, answer: &AggregateCell, variance: f64, last: Block) {
         let table = answer.table();
         // The census was the first count.
         let gain = (1.0 / f64::from(round + 1)).max(LEAST_GAIN.0);
-        let counts = table.chunks_exact(labels).map(|row| row.iter().sum::<f64>());
+        let counts = table.chunks_exact(TWO).map(|row| row.iter().sum::<f64>());
         self.counts.iter_mut().zip(counts).for_each(|(mean, new)| *mean += gain * (new - *mean));
-        self.variance = answer.table_variance * labels as f64;
+        self.variance = answer.table_variance * TWO as f64;
         self.columns = answer.scores.iter().map(|sum| sum / self.count).collect();
-        if asked == 0.0 {
-            return;
-        }
-        let mut message: Vec<f64> = answer.private.iter().map(|sum| sum / asked).collect();
+        let mut message = answer.private.clone();
         if last.outputs > 1 {
             // The outputs sum to 1, so their slopes sum to 0: noise that does not is projected off.
             for input in message[last.offset..].chunks_exact_mut(last.outputs) {
@@ -281,13 +247,12 @@ impl Cell {
         &mut self,
         round: u32,
         answer: &AggregateCell,
-        labels: usize,
         predicted: &dyn Fn(usize, usize) -> f64,
     ) {
         let mut gain = (1.0 / f64::from(round + 1)).max(LEAST_GAIN.1);
-        let observed = self.observed(&answer.table(), labels);
+        let observed = self.observed(&answer.table());
         for (at, filtered) in self.deviation.iter_mut().enumerate() {
-            *filtered += predicted(at / labels, at % labels);
+            *filtered += predicted(at / TWO, at % TWO);
         }
         if self.follows {
             let surprise = observed.iter().zip(&self.deviation).map(|(new, old)| new - old);
@@ -300,7 +265,7 @@ impl Cell {
 
     /// Two classes, two labels: `D = c^2 / (p_0 p_1 P(0) P(1))` with c the covariance of class and
     /// output.
-    fn binary_slope(
+    fn slope(
         &mut self,
         round: u32,
         answer: &AggregateCell,
@@ -324,7 +289,7 @@ impl Cell {
         // Outputs spread, so their mean slope is about half of the slope of their mean.
         let vector = shrinkage.apply(vector, self.count, rounds, 0.5 * mean * (1.0 - mean));
         let step = dot(&vector, moved);
-        self.filter(round, answer, 2, &|class, label| if class == label { step } else { -step });
+        self.filter(round, answer, &|class, label| if class == label { step } else { -step });
         let c = self.deviation[3];
         let classes = share * (1.0 - share);
         let spread = classes * mean * (1.0 - mean);
@@ -337,19 +302,6 @@ impl Cell {
         Slope { gradient, weight: 2.0 / spread, vector }
     }
 
-    /// Any classes and labels: `grad D = [public + 2 H] / n_c` at the W that was asked about.
-    fn general_slope(&self, answer: &AggregateCell, asked: f64) -> Slope {
-        let gradient: Vec<f64> = if self.direction.is_empty() {
-            answer.public.iter().map(|sum| sum / self.count).collect()
-        } else {
-            let pairs = answer.public.iter().zip(&self.direction);
-            pairs.map(|(public, own)| (public + 2.0 * asked * own) / self.count).collect()
-        };
-        // D is about quadratic around fairness, so its curvature is g g' / (2 D).
-        let weight = 0.5 / self.divergence().max(self.noise_level()).max(1e-6);
-        Slope { vector: gradient.clone(), gradient, weight }
-    }
-
     /// `D` of the filtered table.
     fn divergence(&self) -> f64 {
         let weights = self.weights();
@@ -359,31 +311,6 @@ impl Cell {
             row.iter().zip(&self.columns).map(entry).sum::<f64>()
         })
         .sum()
-    }
-
-    /// The `D` that noise alone would show.
-    fn noise_level(&self) -> f64 {
-        let entry = self.variance / self.columns.len().max(1) as f64 / (self.count * self.count);
-        let weights = self.weights();
-        let inverse = |p: &f64| 1.0 / p.max(1e-6);
-        LEAST_GAIN.1
-            * entry
-            * weights.get().iter().map(inverse).sum::<f64>()
-            * self.columns.iter().map(inverse).sum::<f64>()
-    }
-
-    /// C and q at the closed-form W of what is known.
-    fn question(&self, labels: usize) -> CellQuestion {
-        let weights = self.weights();
-        let sums: Vec<f64> = self.columns.iter().map(|p| p * self.count).collect();
-        let table: Vec<f64> = self
-            .deviation
-            .iter()
-            .enumerate()
-            .map(|(at, e)| self.count * e + weights.get()[at / labels] * sums[at % labels])
-            .collect();
-        let dual = closed_form(&table, &sums, self.count, &weights);
-        CellQuestion { combinations: dual.combinations(&weights), quadratic: dual.quadratic() }
     }
 }
 
@@ -398,16 +325,6 @@ fn news(surprise: impl Iterator<Item = f64>, variance: f64) -> f64 {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// The size of what a question asks about classes: `|C - mean C|`.
-fn size(combinations: &[f64], classes: usize) -> f64 {
-    let columns = combinations.len() / classes;
-    let centred = |(at, c): (usize, &f64)| {
-        let column = combinations.iter().skip(at % columns).step_by(columns);
-        c - column.sum::<f64>() / classes as f64
-    };
-    combinations.iter().enumerate().map(centred).map(|c| c * c).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

@@ -44,6 +44,11 @@ impl<'a> Shrinkage<'a> {
         weight: f64,
     ) -> Vec<f64> {
         let rho = self.variance / messages.max(1.0) / (count * weight * TYPICAL).powi(2);
+        self.filter(received, rho, weight)
+    }
+
+    /// The estimate where noise is `rho` times the signal in a direction of unit curvature.
+    pub(super) fn filter(&self, received: Vec<f64>, rho: f64, weight: f64) -> Vec<f64> {
         if !(rho > 0.0 && rho.is_finite()) {
             return received;
         }

@@ -11,8 +11,12 @@ use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
 
 use super::{Mode, Paper, Protected, Schedule, Settings, StepRule};
 use crate::federation::{Federation, FederationError};
-use crate::game::{ChiSquareGame, Improved, OutputScores, class_weights};
+use crate::game::{ChiSquareGame, Improved, ManyGroups, OutputScores, class_weights};
 use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
+
+/// Evidence ([`Steps::evidence`]) of less than this is not followed: the model would follow noise, and might
+/// be less fair.
+pub const TOLD: f64 = 7.0;
 
 /// One round, as the server saw it.
 ///
@@ -70,6 +74,10 @@ pub struct Outcome {
     /// How much of the averaged theta messages is signal, as a ratio of its energy to that of the
     /// noise; absent without noise. Below 1 noise decides where the model goes.
     pub signal_to_noise: Option<f64>,
+    /// How far the tables tell the groups apart, see [`Steps::evidence`].
+    pub evidence: Option<f64>,
+    /// Whether that is so little that the model which was started from is returned.
+    pub unchanged: bool,
 }
 
 /// Why training stopped.
@@ -165,7 +173,12 @@ pub fn train<T: Transport>(
     let make = |theta: Vec<f64>, census: &Aggregate| -> Box<dyn Steps> {
         if server == StepRule::Improved && form == Form::Centred {
             let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
-            Box::new(Improved::new(objective, lambda, &blocks, theta, curvature, census))
+            if (objective.classes, objective.columns()) == (2, 2) {
+                Box::new(Improved::new(lambda, &blocks, theta, curvature, census))
+            } else {
+                let (whole, from) = (plan.batch() == Batch::All, (theta, curvature));
+                Box::new(ManyGroups::new(objective, lambda, &blocks, from, census, whole))
+            }
         } else {
             let problem = ChiSquareGame::new(objective, lambda, form, set);
             Box::new(DescentAscent::new(problem, theta, rates, plan.rounds(), census))
@@ -212,7 +225,7 @@ pub fn run<T: Transport>(
             Some(set_noise(federation, &paper, &weights, rounds))
         }
     };
-    let mut steps = make(start, &census);
+    let mut steps = make(start.clone(), &census);
 
     let seed = federation.agreement().seed;
     let mut returned = Returned::new(settings.output, rounds, seed);
@@ -254,8 +267,21 @@ pub fn run<T: Transport>(
         let chance = (2.0 / (count * numbers as f64)).sqrt();
         (mean - 1.0 - 3.0 * chance).max(0.0) * f64::from(rounds)
     });
-    let theta = returned.finish();
-    Ok(Outcome { theta, rounds, trace, theorem, statement, receipts, spent, signal_to_noise })
+    let evidence = steps.evidence();
+    let unchanged = evidence.is_some_and(|evidence| evidence < TOLD);
+    let theta = if unchanged { start } else { returned.finish() };
+    Ok(Outcome {
+        theta,
+        rounds,
+        trace,
+        theorem,
+        statement,
+        receipts,
+        spent,
+        signal_to_noise,
+        evidence,
+        unchanged,
+    })
 }
 
 /// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of

@@ -25,6 +25,7 @@ mod generated;
 mod hostile;
 mod one_shot;
 mod passes;
+mod rounds;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };
 

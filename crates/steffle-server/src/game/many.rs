@@ -1,0 +1,189 @@
+//! The improved server where there are more than two groups or labels.
+//!
+//! It starts at the public unconstrained model, keeps book of the groups' tables and of how they move with
+//! theta ([`Cell`]), and takes Newton's steps on the loss plus the penalty that it believes in, in the metric
+//! of the public curvature. All of it is a function of what was released, so none of it costs privacy.
+//!
+//! Without noise it is the optimum's own method: slopes are the last messages', steps nearly whole. The
+//! more noise there is in what it knows, the shorter the steps are, and the more is averaged.
+
+use steffle_model::model::Block;
+use steffle_model::scores::Objective as _;
+use steffle_wire::{Batch, CellQuestion, Form, Question};
+
+use super::OutputScores;
+use super::cell::Cell;
+use super::shrinkage::Shrinkage;
+use super::slopes::dot;
+use crate::server::{Aggregate, CurvaturePair, InverseHessian, Steps};
+
+/// Steps are this part of a Newton step where slopes are mostly noise, and where they have none: the curvature
+/// is an estimate, and so is the gradient.
+const STEP: (f64, f64) = (0.2, 0.7);
+
+/// No step is longer than this before [`STEP`] is applied, in the metric of the loss, with noise and
+/// without: at 0.3 outputs of a logistic model move by about one logit.
+const LONGEST: (f64, f64) = (0.3, 1.0);
+
+/// How much noise in the slopes, in units of what slopes are expected to be, makes steps careful.
+const CAREFUL: f64 = 1e-5;
+
+/// A step after which this much more is left to go was too long.
+const WORSE: f64 = 1.5;
+
+/// A network's loss is taken to bend at least this much in every direction: where it hardly bends,
+/// the curvature of the start soon says nothing, and steps along it would be long and mostly noise.
+const LEAST_BEND: f64 = 1e-2;
+
+/// The improved server of SteFFLe for any number of groups and labels.
+///
+/// Every round tells one combination of the groups' slopes; it learns all of them.
+#[derive(Debug, Clone)]
+pub struct ManyGroups {
+    lambda: f64,
+    ridge: f64,
+    theta: Vec<f64>,
+    /// Where the last question was asked, for predictions, and the loss's gradient there.
+    before: Vec<f64>,
+    slope: Option<Vec<f64>>,
+    /// The inverse Hessian of the loss, from public gradients.
+    curvature: InverseHessian,
+    /// Whether gradients of rounds tell more of it: those of all records of a linear model do.
+    bends: bool,
+    /// The model's last layer: its outputs' slopes sum to 0 where it has one per label.
+    last: Block,
+    cells: Vec<Cell>,
+    /// n_in, records in some cell.
+    inside: f64,
+    noisy: bool,
+    /// What is left to go at the last point, and the part of steps that this has left.
+    left: Option<f64>,
+    stride: f64,
+}
+
+impl ManyGroups {
+    /// Starts at `theta`, the public optimum, with the curvature that its solution has shown; the
+    /// census is round 0's answer, and rounds are about `whole` silos or batches.
+    pub fn new(
+        objective: OutputScores,
+        lambda: f64,
+        blocks: &[Block],
+        (theta, curvature): (Vec<f64>, InverseHessian),
+        census: &Aggregate,
+        whole: bool,
+    ) -> Self {
+        let layered = blocks.len() > 1;
+        let curvature = if layered { curvature.lifted(LEAST_BEND) } else { curvature };
+        let cell = |cell| Cell::new(cell, objective.columns());
+        Self {
+            lambda,
+            ridge: super::RIDGE,
+            before: theta.clone(),
+            slope: None,
+            theta,
+            curvature,
+            bends: whole && !layered,
+            last: blocks[blocks.len() - 1],
+            cells: census.cells.iter().map(cell).collect(),
+            inside: census.in_cells().max(1.0),
+            noisy: census.cells.iter().any(|cell| cell.table_variance > 0.0),
+            left: None,
+            stride: 1.0,
+        }
+    }
+
+    /// Learns curvature from the loss's gradient after a move. What is 1 on the move, and as curved as the
+    /// loss, is returned.
+    fn bend(&mut self, moved: &[f64], slope: &[f64]) -> Option<Vec<f64>> {
+        if !self.bends {
+            return None;
+        }
+        let before = self.slope.replace(slope.to_vec())?;
+        let change: Vec<f64> =
+            slope.iter().zip(&before).map(|(now, before)| now - before).collect();
+        let bend = dot(&change, moved);
+        let along = (bend > 0.0).then(|| change.iter().map(|change| change / bend).collect());
+        if let Some(pair) = CurvaturePair::new(moved.to_vec(), change) {
+            self.curvature.push_pair(pair);
+        }
+        along
+    }
+
+    /// The part of a Newton step to take, of which `left` is to be gained and whose `length` is in the loss's
+    /// metric.
+    fn part(&mut self, left: f64, length: f64) -> f64 {
+        let doubt = self.cells.iter().map(Cell::doubt).fold(0.0, f64::max);
+        let trust = 1.0 / (1.0 + doubt / CAREFUL);
+        let between = |(noisy, silent): (f64, f64)| noisy + trust * (silent - noisy);
+        if trust > 0.5 {
+            let longer = self.left.is_some_and(|before| left > WORSE * before);
+            self.stride =
+                if longer { (0.5 * self.stride).max(0.1) } else { (1.3 * self.stride).min(1.0) };
+            self.left = Some(left);
+        }
+        let longest = between(LONGEST);
+        let cut = if length > longest { longest / length } else { 1.0 };
+        cut * between(STEP) * self.stride
+    }
+}
+
+impl Steps for ManyGroups {
+    fn ask(&self, batch: Batch) -> Question {
+        let cells: Vec<CellQuestion> = self.cells.iter().map(Cell::question).collect();
+        let theta = self.theta.clone();
+        Question { theta, cells, form: Form::Centred, batch, loss: false }
+    }
+
+    fn learn(&mut self, _: u32, answers: &Aggregate) {
+        let moved: Vec<f64> =
+            self.theta.iter().zip(&self.before).map(|(now, before)| now - before).collect();
+        let slopes = answers.gradient.iter().zip(&self.theta);
+        let mut descent: Vec<f64> =
+            slopes.map(|(sum, theta)| sum / answers.records + 2.0 * self.ridge * theta).collect();
+        let along = self.bend(&moved, &descent);
+        let shrinkage = Shrinkage::new(&self.curvature, answers);
+        let mut metric = self.curvature.clone();
+        let mut terms = Vec::new();
+        for (cell, answer) in self.cells.iter_mut().zip(&answers.cells) {
+            let noise = answers.theta_variance;
+            cell.learn(answer, noise, (&moved, along.as_deref()), self.last, &shrinkage);
+            let strength = self.lambda * cell.count / self.inside;
+            let penalty = cell.penalty();
+            for (total, part) in descent.iter_mut().zip(&penalty.gradient) {
+                *total += strength * part;
+            }
+            for (weight, vector) in penalty.terms {
+                metric.push_rank_one(strength * weight, &vector);
+                terms.push((strength * weight, vector));
+            }
+        }
+        self.before.copy_from_slice(&self.theta);
+        if !self.cells.iter().all(Cell::ready) {
+            return;
+        }
+        let step = metric.apply(&descent);
+        // The rank-one terms taken off again: what is left is the loss's part.
+        let gain = dot(&step, &descent);
+        let off: f64 = terms.iter().map(|(weight, v)| weight * dot(v, &step).powi(2)).sum();
+        let part = self.part(gain.max(0.0).sqrt(), (gain - off).max(0.0).sqrt());
+        self.theta.iter_mut().zip(&step).for_each(|(theta, d)| *theta -= part * d);
+    }
+
+    fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// `sum_c w_c D_c` of the filtered tables.
+    fn violation(&self) -> f64 {
+        self.cells.iter().map(|cell| cell.count / self.inside * cell.divergence()).sum()
+    }
+
+    fn evidence(&self) -> Option<f64> {
+        let mut total = (0.0, 0.0);
+        for cell in &self.cells {
+            let (told, noise) = cell.evidence();
+            total = (total.0 + cell.count * told, total.1 + cell.count * noise);
+        }
+        (self.noisy && total.1 > 0.0).then(|| total.0 / total.1)
+    }
+}
