@@ -59,7 +59,7 @@ fn exact_defaults_work_or_say_that_they_do_not() {
             if signal >= 10.0 {
                 clear += 1;
                 // Ten groups of a hundred people or fewer: what is told of some of them is noise.
-                let most = if n < 100 * k as usize + 1 { 0.9 } else { 0.8 };
+                let most = if n < 100 * k + 1 { 0.9 } else { 0.8 };
                 assert!(after < most * before, "{n} {k} {epsilon}: {before} {after} {signal}");
             }
         }

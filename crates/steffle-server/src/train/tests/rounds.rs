@@ -25,7 +25,7 @@ fn public(federation: &mut Federation<InProcess>) -> Minimum {
 
 fn improved(mode: Mode, lambda: f64) -> Settings {
     let (server, length) = (StepRule::Improved, Length::Rounds(25));
-    Settings { lambda, server, length, ..settings(mode) }
+    Settings { lambda, length, server, ..settings(mode) }
 }
 
 /// Three to five classes, two and three labels, lambdas from 1 to 100: 25 rounds without noise end where
