@@ -19,7 +19,7 @@ METHODS = {
     "rounds": {"method": "steffle", "rounds": 5, "seed": 7},
     "one-shot": {"method": "one-shot", "seed": 7},
 }
-ANSWERS = {"answers": {"method": "randomised-response", "seed": 7}}
+ANSWERS = {"answers": {"method": "randomised-response", "epsilon": 1, "seed": 7}}
 
 
 @dataclass

@@ -258,15 +258,7 @@ pub fn run<T: Transport>(
     federation.close()?;
     let (spent, receipts) = (federation.spent(), federation.receipts());
     let statement = federation.statement();
-    // One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
-    let (sum, count) = signal;
-    let signal_to_noise = (count > 0.0 && protected.is_some()).then(|| {
-        let mean = sum / count;
-        // Noise alone has a mean of 1 with this standard deviation: what three of them explain is
-        // no signal, so that noise passes for one in about one of 1,000 runs.
-        let chance = (2.0 / (count * numbers as f64)).sqrt();
-        (mean - 1.0 - 3.0 * chance).max(0.0) * f64::from(rounds)
-    });
+    let signal_to_noise = signal_to_noise(signal, numbers, rounds).filter(|_| protected.is_some());
     let evidence = steps.evidence();
     let unchanged = evidence.is_some_and(|evidence| evidence < TOLD);
     let theta = if unchanged { start } else { returned.finish() };
@@ -282,6 +274,15 @@ pub fn run<T: Transport>(
         evidence,
         unchanged,
     })
+}
+
+/// One message has the energy of its signal plus 1; averaging T of them divides the noise by T.
+fn signal_to_noise((sum, count): (f64, f64), numbers: usize, rounds: u32) -> Option<f64> {
+    // Noise alone has a mean of 1 with this standard deviation: what three of them explain is no
+    // signal, so that noise passes for one in about one of 1,000 runs.
+    let chance = (2.0 / (count * numbers as f64)).sqrt();
+    let above = sum / count - 1.0 - 3.0 * chance;
+    (count > 0.0).then(|| above.max(0.0) * f64::from(rounds))
 }
 
 /// Sets the theorem's noise. The paper's W message is `2 M_ru / (m sqrt(p_r))` plus noise of

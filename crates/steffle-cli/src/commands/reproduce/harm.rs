@@ -9,8 +9,8 @@ use steffle_report::Table;
 use super::panels::Ended;
 use crate::commands::sweep::{Collected, gap_of};
 
-/// The method that has the true classes.
-const REFERENCE: &str = "fermi";
+/// The epsilon of the reference, which has the true classes.
+const NO_EPSILON: &str = "-";
 
 /// A gap that differs by this many percentage points is another gap.
 const POINT: f64 = 1.0;
@@ -39,9 +39,9 @@ type Groupings = BTreeMap<(String, String), BTreeMap<String, Grouping>>;
 /// A row per method and epsilon.
 pub(super) fn harm(ended: &[Ended<'_>], at: &[f64]) -> Table {
     let groupings = sorted(ended);
-    let reference = groupings.iter().find(|((method, _), _)| method == REFERENCE);
+    let reference = groupings.iter().find(|((_, epsilon), _)| epsilon == NO_EPSILON);
     let reference = reference.map(|(_, groupings)| groupings);
-    let own = groupings.iter().filter(|((method, _), _)| method != REFERENCE);
+    let own = groupings.iter().filter(|((_, epsilon), _)| epsilon != NO_EPSILON);
     let row = |((method, epsilon), own): (&(String, String), &BTreeMap<String, Grouping>)| {
         let mut row = vec![method.clone(), epsilon.clone()];
         row.extend(counts(own, reference));
