@@ -125,7 +125,9 @@ def same_bits(here: Consortium, parts: Path, name: str, case: Case, method: str)
     if settings == plain:
         messages = here.transcript(job.stem)["messages"]
         journal = f"{messages} messages in the journal, all as planned"
-    print(f"{name}, {method}: the same bits as in one process, {seconds:.1f} s; {journal}", flush=True)
+    print(
+        f"{name}, {method}: the same bits as in one process, {seconds:.1f} s; {journal}", flush=True
+    )
 
 
 def only_loopback(here: Consortium) -> None:
