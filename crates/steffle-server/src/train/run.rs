@@ -202,9 +202,7 @@ pub fn run<T: Transport>(
     make: impl FnOnce(Vec<f64>, &Aggregate) -> Box<dyn Steps>,
     mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
 ) -> Result<Outcome, TrainError> {
-    let parameters = start.len();
-    let settings = plan.settings();
-    let rounds = plan.rounds();
+    let (settings, rounds) = (plan.settings(), plan.rounds());
     let protected = open(plan, objective, federation)?;
     // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones
     // that cost no budget of their own in the modes with a claim, and exact in the others.
@@ -231,7 +229,7 @@ pub fn run<T: Transport>(
     let mut returned = Returned::new(settings.output, rounds, seed);
     let mut trace = Vec::with_capacity(rounds as usize);
     let mut signal = (0.0, 0.0);
-    let numbers = (census.cells.len() * parameters).max(1);
+    let numbers = (census.cells.len() * start.len()).max(1);
     for round in 1..=rounds {
         let question = steps.ask(plan.batch());
         let answers = federation.round(round, &question)?;
