@@ -24,7 +24,7 @@
 //!    of scale s is at most the sum of 1 with `v^2 = s^2 k / (k + 1)`, k from 1 to h - 1
 //!    ([`convolution`]).
 //! 3. *Slack.* At s = 2^24 this is below `exp(-10^15)` for any number of sites, and
-//!    [`discrete::slack`](crate::discrete::slack) takes `67/s^2` where `66.7/(h s^2)` is needed. One
+//!    [`discrete::slack`] takes `67/s^2` where `66.7/(h s^2)` is needed. One
 //!    slack, of scale s, pays for both readings.
 //! 4. *Tails.* A discrete Gaussian is subgaussian with its scale (Canonne, Kamath, Steinke 2020), hence
 //!    the sum of h with `sqrt(h) s`: outside of 40 of these lies at most `2 exp(-800)`, as before.
