@@ -111,19 +111,11 @@ impl Cell {
     /// `p~`, clamped where the noise of the counts would decide.
     fn weights(&self) -> ClassWeights {
         let rounds = f64::from(self.rounds + 1).min(1.0 / LEAST_GAIN);
-        let deviation = (self.variance / rounds).sqrt();
-        let floor = if deviation > 0.0 { (3.0 * deviation / self.count).max(0.01) } else { 0.0 };
-        ClassWeights::from_counts(&self.counts, floor.min(0.5 / self.counts.len() as f64))
+        weights(&self.counts, self.variance / rounds, self.count)
     }
 
-    /// The deviation from independence of a table, with the table's own row sums: their noise
-    /// cancels a part of the entries' noise.
     fn observed(&self, table: &[f64]) -> Vec<f64> {
-        let row = |row: &[f64]| -> Vec<f64> {
-            let mass: f64 = row.iter().sum();
-            row.iter().zip(&self.columns).map(|(m, p)| (m - mass * p) / self.count).collect()
-        };
-        table.chunks_exact(self.labels).flat_map(row).collect()
+        deviation(table, &self.columns, self.count)
     }
 
     /// The class and the label that this round's question is about alone: all of them in turn at the
@@ -396,4 +388,21 @@ impl Began {
             *start += news / self.information * (seen - *start);
         }
     }
+}
+
+/// `p~` of counts of a cell of `count` records, clamped where their noise would decide.
+pub(super) fn weights(counts: &[f64], variance: f64, count: f64) -> ClassWeights {
+    let deviation = variance.sqrt();
+    let floor = if deviation > 0.0 { (3.0 * deviation / count).max(0.01) } else { 0.0 };
+    ClassWeights::from_counts(counts, floor.min(0.5 / counts.len() as f64))
+}
+
+/// The deviation from independence of a table, with the table's own row sums: their noise cancels a
+/// part of the entries' noise.
+pub(super) fn deviation(table: &[f64], columns: &[f64], count: f64) -> Vec<f64> {
+    let row = |row: &[f64]| -> Vec<f64> {
+        let mass: f64 = row.iter().sum();
+        row.iter().zip(columns).map(|(m, p)| (m - mass * p) / count).collect()
+    };
+    table.chunks_exact(columns.len()).flat_map(row).collect()
 }

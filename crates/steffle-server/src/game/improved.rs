@@ -197,19 +197,11 @@ impl Cell {
     /// `p~`, clamped where the noise of the counts would decide.
     fn weights(&self) -> ClassWeights {
         let rounds = f64::from(self.messages + 1).min(1.0 / LEAST_GAIN.0);
-        let deviation = (self.variance / rounds).sqrt();
-        let floor = if deviation > 0.0 { (3.0 * deviation / self.count).max(0.01) } else { 0.0 };
-        ClassWeights::from_counts(&self.counts, floor.min(0.5 / self.counts.len() as f64))
+        super::cell::weights(&self.counts, self.variance / rounds, self.count)
     }
 
-    /// The deviation from independence of a table, with the table's own row sums: their noise
-    /// cancels a part of the entries' noise.
     fn observed(&self, table: &[f64]) -> Vec<f64> {
-        let row = |row: &[f64]| -> Vec<f64> {
-            let mass: f64 = row.iter().sum();
-            row.iter().zip(&self.columns).map(|(m, p)| (m - mass * p) / self.count).collect()
-        };
-        table.chunks_exact(TWO).flat_map(row).collect()
+        super::cell::deviation(table, &self.columns, self.count)
     }
 
     /// Takes counts and theta message into the running means.
