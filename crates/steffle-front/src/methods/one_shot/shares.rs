@@ -94,8 +94,8 @@ pub(super) fn claim(said: &Statement) -> Option<SharedClaim> {
              transcript; nobody has records at two silos"
         }
         StatementKind::Simulation | StatementKind::None => {
-            "only sums over all silos are read (simulated here: one program holds all silos, and no \
-             masks are drawn); nobody has records at two silos"
+            "only sums over all silos are read (simulated here: noise is from a seed, or one program \
+             makes all keys); nobody has records at two silos"
         }
     };
     Some(SharedClaim {
