@@ -88,16 +88,22 @@ fn a_party_stopped_beyond_its_time_is_started_again() {
 }
 
 /// The same under masks of the sites' own keys: what was masked is masked by the same bytes again.
+/// The lead is killed as soon as another party has taken the killed one's place: most rounds are to
+/// come then, so the run has not ended.
 #[test]
 fn a_masked_run_whose_lead_and_parties_were_killed_goes_on() {
-    const MASKED: [&str; 5] = ["--rounds", "300", "--epsilon", "1", "--secure-aggregation"];
+    const MASKED: [&str; 5] = ["--rounds", "1500", "--epsilon", "1", "--secure-aggregation"];
     let place = three("fault-masked");
     let wanted = expected(&place, &MASKED[..4]);
     super::masks::with_keys(&place, 3, "");
     let mut killed = lead(&place, &[&APART[..], &["run"], &MASKED].concat());
     let children = parties(&killed, 3, &place.path("run.journal"));
     signal("-9", children[1]);
-    std::thread::sleep(Duration::from_millis(300));
+    let until = Instant::now() + Duration::from_secs(60);
+    while children_of(killed.id()).iter().all(|child| children.contains(child)) {
+        assert!(Instant::now() < until, "the killed party was not started again");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     killed.kill().unwrap();
     killed.wait().unwrap();
     let before = fs::metadata(place.path("run.journal")).unwrap().len();
