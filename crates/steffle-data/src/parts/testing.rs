@@ -88,6 +88,15 @@ impl Dataset {
     ) -> Result<Self, Error> {
         let recipe = schema.testing_recipe();
         let dialect = recipe.sealing(schema.dialect(dialect));
+        let ids = record_id(&recipe);
         Self::of_file(path, &schema.testing_columns(sensitive), &dialect, recipe, sensitive)
+            .map_err(|error| match error {
+                Error::UnknownColumn { origin, column, known, .. } if column == ids => {
+                    let role =
+                        "the record ids: a budget belongs to people, not to places in a file";
+                    Error::UnknownColumn { origin, column, role, known }
+                }
+                other => other,
+            })
     }
 }
