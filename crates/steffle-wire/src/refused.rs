@@ -30,6 +30,9 @@ impl Refused {
     /// The code of sums that are too large to be added up.
     pub const RANGE: &'static str = "steffle::node::range";
 
+    /// The code of record ids that two nodes claim, whose numbers it has.
+    pub const IDS: &'static str = "steffle::node::ids";
+
     /// A refusal without numbers.
     pub fn new(code: impl Into<String>, text: impl fmt::Display) -> Self {
         Self { code: code.into(), text: text.to_string(), numbers: Vec::new() }

@@ -155,7 +155,9 @@ impl<T: Transport> Trips<T> {
             };
             let read = read(envelope, node, &reply).and_then(|reader| Ok(take(reader)?));
             read.map_err(|error| match error {
-                Unread::Refused(refused) => FederationError::Refused { silo, name, refused },
+                Unread::Refused(refused) => {
+                    FederationError::Refused { silo, name, refused: self.named(refused) }
+                }
                 Unread::Message(source) => FederationError::Message { silo, name, source },
             })?;
             taken += 1;
@@ -188,6 +190,17 @@ impl<T: Transport> Trips<T> {
         let why = all.into_iter().find(|absence| absence.silo == silo).map(|absence| absence.why);
         let why = why.unwrap_or_else(|| "it did not reply".to_owned());
         FederationError::Lost { silo, name: self.name(silo), why }
+    }
+
+    /// A refusal that is about nodes, with the names of their sites: nodes know numbers alone.
+    fn named(&self, mut refused: Refused) -> Refused {
+        if refused.code == Refused::IDS {
+            for &node in refused.numbers.iter().take(2) {
+                let name = self.roster.names.get(place(NodeId(node as u32)));
+                refused.text.extend(name.map(|name| format!("; node {node} is {name}")));
+            }
+        }
+        refused
     }
 
     fn name(&self, place: usize) -> SiteName {

@@ -157,7 +157,8 @@ fn once(silos: &[Units]) -> Result<(), Refused> {
     let Some((&(one, two), count)) = both.iter().next() else { return Ok(()) };
     let (one, two) = (NodeId::at(one), NodeId::at(two));
     let text = format!("{count} record ids come from both {one} and {two}; an id is one record");
-    Err(Refused::new("steffle::node::ids", text))
+    let numbers = vec![f64::from(one.0), f64::from(two.0)];
+    Err(Refused { numbers, ..Refused::new(Refused::IDS, text) })
 }
 
 /// The unit of every record of the universal index: the list that all holders agree on.

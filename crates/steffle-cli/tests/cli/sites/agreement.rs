@@ -1,7 +1,7 @@
 //! Before the first round: whoever does not agree is named, with the field.
 
 use super::{change, handed_out, train};
-use crate::harness::{Place, pairs};
+use crate::harness::{Place, pairs, people};
 
 fn two(name: &str) -> Place {
     handed_out(name, &pairs(0..200), &["--silos", "2"])
@@ -53,6 +53,21 @@ fn columns_and_categories_that_differ_are_named_or_put_together() {
     let ran = train(&place, "run", &["--rounds", "2"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(place.read("run/schema.json").contains("west"));
+}
+
+/// Two sites that claim the same records are named, by the holder who would count them twice.
+#[test]
+fn records_that_two_sites_claim_are_refused_with_the_names_of_both() {
+    let split = ["--silos", "2", "--split", "--holders", "1"];
+    let place = handed_out("agreement-claims", &people(0..200), &split);
+    let first = place.read("records-1/records-1.csv");
+    let second = place.read("records-2/records-2.csv");
+    let claimed: String = first.lines().skip(1).take(3).map(|line| format!("{line}\n")).collect();
+    place.write("records-2/records-2.csv", second + &claimed);
+    let ran = train(&place, "run", &["--rounds", "2", "--processes"]);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("3 record ids come from both"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("node 1 is records-1; node 2 is records-2"), "{}", ran.stderr);
 }
 
 /// What a site's own policy forbids is refused by the site, whatever the job says.
