@@ -93,15 +93,13 @@ impl Told {
         (OneShotReport { target_gap, target_reached, ..report }, warnings)
     }
 
-    /// Whether there is anything in it to follow: the geometric mean of the least and the middle class,
-    /// so that one class that is not told is not held against a release that tells the others well.
+    /// Whether there is anything in it to follow: about the middle class, because one that is not told is
+    /// not held against a release that tells the others, and because one that is like all others has
+    /// nothing to tell however little noise there is.
     pub(super) fn tells(&self) -> bool {
         let mut evidence = self.look.evidence.clone();
         evidence.sort_by(f64::total_cmp);
-        match (evidence.first(), evidence.get(evidence.len() / 2)) {
-            (Some(least), Some(middle)) => least.sqrt() * middle.sqrt() >= ENOUGH,
-            _ => true,
-        }
+        evidence.get(evidence.len() / 2).is_none_or(|middle| *middle >= ENOUGH)
     }
 
     /// The unconstrained model, where nothing is told that another could follow.
