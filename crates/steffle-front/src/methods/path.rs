@@ -17,8 +17,8 @@ use crate::processes::Nodes;
 use crate::trained::{Trace, Trained};
 
 /// Answers that show this many times what noise alone would show of groups' differences are enough. Chosen
-/// on two splits of five groupings at four epsilons; on two other splits it warned of 8 of 9 runs that did
-/// not make the model fairer by a point, and of 11 of 31 that did.
+/// on two splits of five groupings at four epsilons; on fifteen (docs/RESULTS.md) it warned of 92 of 98 runs
+/// that did not make the model fairer by a point, and of 54 of 202 that did.
 const ENOUGH: f64 = 1.5;
 
 /// What is done with each model while its release is at hand.
