@@ -8,7 +8,7 @@ use steffle_model::model::{Block, Coefficients, Gradient, Pending, kernel};
 use steffle_model::scores::Candidates;
 use steffle_privacy::ledger::{Kind, Refusal};
 use steffle_privacy::{Poisson, Sampler};
-use steffle_wire::{CodecError, PrivateSums, Summed, Writer};
+use steffle_wire::{CodecError, PrivateSums, SumRoom, Summed, Writer};
 
 use super::door::{Held, Message, Released, Reserved, Unpriced, Unreleased, Work};
 use super::integers::{Digest, Integers};
@@ -203,8 +203,13 @@ impl Work for Sums {
 
 impl Released<Sums> {
     /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
-    pub fn summed(&self, scale: f64, sites: usize) -> Result<Summed<PrivateSums>, CodecError> {
-        Ok(self.read()?.summed(scale, sites))
+    pub fn summed(
+        &self,
+        scale: f64,
+        sites: usize,
+        room: SumRoom,
+    ) -> Result<Summed<PrivateSums>, CodecError> {
+        Ok(self.read()?.summed(scale, sites, room))
     }
 }
 

@@ -6,7 +6,7 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::request::Ask;
 use super::round::add;
-use super::summed::{Added, Masked, Numbers, Sum, Summand, Summed, Totals};
+use super::summed::{Added, Masked, Numbers, Sum, SumRoom, Summand, Summed, Totals};
 
 /// Asks how a model decides about the records that nodes hold.
 ///
@@ -160,7 +160,7 @@ impl Sum for NoisyCounts {
 impl NoisyCounts {
     /// What was released, as the part of one of `sites` stores: post-processing.
     pub fn summed(&self, sites: usize) -> Summed<Self> {
-        Summed::of_released(sites, |numbers| {
+        Summed::of_released(sites, SumRoom::default(), |numbers| {
             numbers.released(&self.counts, 1.0);
             numbers.released(&[self.deviation * self.deviation, 1.0], 1.0);
         })

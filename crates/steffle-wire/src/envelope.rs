@@ -231,8 +231,13 @@ pub fn open<'a>(expected: &Envelope, bytes: &'a [u8]) -> Result<Reader<'a>, Code
 impl Envelope {
     /// The reply to this request, by the node that it was meant for.
     pub fn answered(&self, me: NodeId, reply: &impl Encode) -> Answer {
+        self.answered_in(Vec::with_capacity(reply.size_hint()), me, reply)
+    }
+
+    /// The same, in the room of old bytes.
+    pub fn answered_in(&self, room: Vec<u8>, me: NodeId, reply: &impl Encode) -> Answer {
         let replied = Self { from: me, to: self.from, part: Part::Reply, ..*self };
-        Answer { reply: seal(&replied, reply), letters: Vec::new() }
+        Answer { reply: seal_in(room, &replied, reply), letters: Vec::new() }
     }
 
     /// Refuses an envelope that is not the expected one, by name.

@@ -8,7 +8,7 @@ use steffle_model::scores::NO_CELL;
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::handover::{read_rows, write_rows};
 use super::pooled::Agreed;
-use super::summed::{Sum, Summed, Totals};
+use super::summed::{Sum, SumRoom, Summed, Totals};
 
 /// What a records silo sends to an attributes holder: the holder learns x.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,7 +144,7 @@ impl FeatureSums {
 impl FeatureReply {
     /// What was released, as the part of one of `sites` holders: post-processing.
     pub fn summed(&self, sites: usize) -> Summed<Self> {
-        Summed::of_released(sites, |numbers| {
+        Summed::of_released(sites, SumRoom::default(), |numbers| {
             numbers.length(self.silos.len());
             for FeatureSums { sums, deviation } in &self.silos {
                 numbers.released(&[deviation * deviation], 1.0);

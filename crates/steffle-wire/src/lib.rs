@@ -52,7 +52,7 @@ pub use release::{Pool, Release, TakeIn};
 pub use request::{Ask, Done};
 pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
 pub use round::{Loss, Round, RoundReply};
-pub use summed::{Added, Beyond, Masked, Numbers, Sum, Summand, Summed, Totals};
+pub use summed::{Added, Beyond, Masked, Numbers, Sum, SumRoom, Summand, Summed, Totals};
 pub use sums::{CellSums, PrivateSums, PrivateTotals, PublicSums};
 pub use terms::{NoiseScale, RowCap, Share, Terms};
 pub use transport::{Answer, Letter, Lost, Transport};

@@ -6,7 +6,7 @@ use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::Question;
 use super::request::Ask;
-use super::summed::{Added, Masked, Summed};
+use super::summed::{Added, Masked, SumRoom, Summed};
 use super::sums::{PrivateSums, PrivateTotals, PublicSums};
 use super::terms::NoiseScale;
 
@@ -38,6 +38,17 @@ pub struct RoundReply {
     pub public: Option<Summed<PublicSums>>,
     /// Sums that do, released.
     pub private: Option<Summed<PrivateSums>>,
+}
+
+impl RoundReply {
+    /// The room of its parts, once they were sent.
+    pub fn into_rooms(self) -> [SumRoom; 2] {
+        let (public, private) = (self.public, self.private);
+        [
+            public.map(Summed::into_room).unwrap_or_default(),
+            private.map(Summed::into_room).unwrap_or_default(),
+        ]
+    }
 }
 
 impl Ask for Loss {

@@ -61,6 +61,13 @@ pub struct Summed<T> {
     of: PhantomData<fn() -> T>,
 }
 
+/// Room of a part that was sent, for the next one: there are some for every round of every silo.
+#[derive(Debug, Default)]
+pub struct SumRoom {
+    lengths: Vec<u32>,
+    numbers: Vec<i128>,
+}
+
 /// A reply that a mask may cover before it is sent.
 ///
 /// Its numbers are added to and never shown: who masks learns nothing by it, nor does who adds up.
@@ -107,10 +114,12 @@ pub struct Totals<'a> {
 }
 
 impl Numbers {
-    fn over(sites: usize) -> Self {
+    fn over(sites: usize, room: SumRoom) -> Self {
         // 2^127 / 2^60, shared by all sites.
         let limit = 2_f64.powi(67) / sites.max(1).next_power_of_two() as f64;
-        let (lengths, integers) = (Vec::with_capacity(16), Vec::new());
+        let SumRoom { mut lengths, numbers: mut integers } = room;
+        lengths.clear();
+        integers.clear();
         Self { lengths, integers, limit, cut: false, beyond: None }
     }
 
@@ -129,15 +138,16 @@ impl Numbers {
     }
 
     fn write(&mut self, values: &[f64]) {
-        let limit = self.limit;
-        // All are looked at, several at a time; a search would stop early and look at each.
-        if values.iter().fold(true, |within, value| within & (value.abs() < limit)) {
-            kernel::fixed_point(values, &mut self.integers);
-        } else if self.cut {
+        let (start, limit) = (self.integers.len(), self.limit);
+        if kernel::fixed_point(values, 1.0, limit, &mut self.integers) {
+            return;
+        }
+        if self.cut {
             let most = limit / 2.0;
             let cut = |value: &f64| if value.is_nan() { 0.0 } else { value.clamp(-most, most) };
             let cut: Vec<f64> = values.iter().map(cut).collect();
-            kernel::fixed_point(&cut, &mut self.integers);
+            self.integers.truncate(start);
+            kernel::fixed_point(&cut, 1.0, limit, &mut self.integers);
         } else {
             let within = |value: &f64| value.abs() < limit;
             self.beyond = values.iter().copied().find(|value| !within(value));
@@ -176,18 +186,8 @@ impl Numbers {
     /// Released numbers, times `scale`: one that is too large is written as the largest, which depends
     /// on what is public already. A refusal would be one more thing to learn from.
     pub(super) fn released(&mut self, values: &[f64], scale: f64) {
-        let most = self.limit / 2.0;
         self.length(values.len());
-        let within = |value: &f64| {
-            let value = scale * value;
-            if value.abs() < most { value } else { most.copysign(value) }
-        };
-        let mut room = [0.0; 16];
-        for values in values.chunks(room.len()) {
-            let bounded = room.iter_mut().zip(values);
-            bounded.for_each(|(room, value)| *room = within(value));
-            kernel::fixed_point(&room[..values.len()], &mut self.integers);
-        }
+        kernel::fixed_point(values, scale, self.limit / 2.0, &mut self.integers);
     }
 
     fn finish<T>(self) -> Summed<T> {
@@ -256,7 +256,12 @@ fn shape() -> CodecError {
 impl<T: Summand> Summed<T> {
     /// The part of one of `sites` sites; refuses numbers that could leave the ring.
     pub fn of(sum: &T, sites: usize) -> Result<Self, Beyond> {
-        let mut numbers = Numbers::over(sites);
+        Self::of_in(SumRoom::default(), sum, sites)
+    }
+
+    /// The same, in the room of an old one.
+    pub fn of_in(room: SumRoom, sum: &T, sites: usize) -> Result<Self, Beyond> {
+        let mut numbers = Numbers::over(sites, room);
         sum.write(&mut numbers);
         match numbers.beyond {
             None => Ok(numbers.finish()),
@@ -267,7 +272,7 @@ impl<T: Summand> Summed<T> {
     /// The same, with the largest number in place of one that could leave the ring, and 0 in place of
     /// one that is none: under masks a refusal would tell something about one site.
     pub fn cut(sum: &T, sites: usize) -> Self {
-        let mut numbers = Numbers { cut: true, ..Numbers::over(sites) };
+        let mut numbers = Numbers { cut: true, ..Numbers::over(sites, SumRoom::default()) };
         sum.write(&mut numbers);
         numbers.finish()
     }
@@ -284,14 +289,23 @@ impl<T> Masked for Summed<T> {
 impl<T> Summed<T> {
     /// The part of a site that has nothing to add, where nobody has.
     pub fn nothing() -> Self {
-        Numbers::over(1).finish()
+        Numbers::over(1, SumRoom::default()).finish()
     }
 
     /// A part of released numbers, which `write` bounds.
-    pub(super) fn of_released(sites: usize, write: impl FnOnce(&mut Numbers)) -> Self {
-        let mut numbers = Numbers::over(sites);
+    pub(super) fn of_released(
+        sites: usize,
+        room: SumRoom,
+        write: impl FnOnce(&mut Numbers),
+    ) -> Self {
+        let mut numbers = Numbers::over(sites, room);
         write(&mut numbers);
         numbers.finish()
+    }
+
+    /// Its room, once it was sent.
+    pub fn into_room(self) -> SumRoom {
+        SumRoom { lengths: self.lengths, numbers: self.numbers }
     }
 }
 

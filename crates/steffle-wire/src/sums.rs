@@ -1,7 +1,7 @@
 //! The replies of a round: sums over records, never means.
 
 use super::codec::{CodecError, Decode, Reader, Writer};
-use super::summed::{Numbers, Sum, Summand, Summed, Totals};
+use super::summed::{Numbers, Sum, SumRoom, Summand, Summed, Totals};
 
 /// What does not involve `s`: exact.
 ///
@@ -142,10 +142,10 @@ impl PrivateSums {
     }
 
     /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
-    pub fn summed(&self, scale: f64, sites: usize) -> Summed<Self> {
+    pub fn summed(&self, scale: f64, sites: usize, room: SumRoom) -> Summed<Self> {
         let signals = f64::from(u8::from(self.theta_signal > 0.0));
         let count: usize = self.tables.iter().chain(&self.thetas).map(Vec::len).sum();
-        Summed::of_released(sites, |numbers| {
+        Summed::of_released(sites, room, |numbers| {
             numbers.expect(count + 5);
             for lists in [&self.tables, &self.thetas] {
                 numbers.length(lists.len());

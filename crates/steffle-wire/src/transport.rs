@@ -43,6 +43,10 @@ pub trait Transport: Send {
     /// Carries one request to each of some nodes, which are named in ascending order, and waits for
     /// all of their replies. Letters are delivered before it returns.
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>>;
+
+    /// Takes back a reply that was read, as room for the next one of the same node. Who has no use for
+    /// it drops it.
+    fn give_back(&mut self, _from: NodeId, _reply: Vec<u8>) {}
 }
 
 impl<T: Transport + ?Sized> Transport for Box<T> {
@@ -52,6 +56,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
         (**self).exchange(requests)
+    }
+
+    fn give_back(&mut self, from: NodeId, reply: Vec<u8>) {
+        (**self).give_back(from, reply);
     }
 }
 

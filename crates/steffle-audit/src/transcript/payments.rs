@@ -4,7 +4,8 @@ use steffle_privacy::ledger::{
     Book, Claim, Cost, Grant, Kind as Released, Offer, Receipt, Share, hexadecimal, largest_round,
 };
 use steffle_wire::{
-    Closed, Decode, Encode, FeatureReply, NoisyCounts, Opening, PrivateSums, Reader, Writer,
+    Closed, Decode, Encode, FeatureReply, NoisyCounts, Opening, PrivateSums, Reader, SumRoom,
+    Writer,
 };
 
 use super::Kept;
@@ -34,7 +35,10 @@ impl Private {
         let mut due = Writer::default();
         match self.kind {
             Released::Sums => {
-                PrivateSums::decode(reader).ok()?.summed(part.scale, sites).encode(&mut due);
+                PrivateSums::decode(reader)
+                    .ok()?
+                    .summed(part.scale, sites, SumRoom::default())
+                    .encode(&mut due);
             }
             Released::Features => FeatureReply::decode(reader).ok()?.summed(sites).encode(&mut due),
             Released::Counts => NoisyCounts::decode(reader).ok()?.summed(sites).encode(&mut due),

@@ -160,6 +160,7 @@ impl<T: Transport> Trips<T> {
                 }
                 Unread::Message(source) => FederationError::Message { silo, name, source },
             })?;
+            self.transport.give_back(node, reply);
             taken += 1;
         }
         // With everybody gone there is no run.

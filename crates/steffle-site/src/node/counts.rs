@@ -30,22 +30,22 @@ impl Party {
             let decided: Vec<Decided<'_>> = told.iter().map(by_id).collect();
             let released = self.attributes()?.count(&decided, request, &mut source)?;
             let private = Some(released.summed(self.join.holders as usize)?);
-            let reply = CountReply { public: None, private };
-            return Ok(self.answer_with(envelope, reply, None::<&Done>));
+            let mut reply = CountReply { public: None, private };
+            return Ok(self.answer_with(envelope, &mut reply, None::<&Done>));
         }
         let request = self.name(0, &[payload]);
         let decisions = decisions(self.records()?, &asked.theta)?;
         let sites = self.join.silos as usize;
         let public = Some(self.part(&public(&decisions))?);
         let Some((_, attributes)) = self.both() else {
-            let reply = CountReply { public, private: None };
-            return Ok(self.answer_with(envelope, reply, Some(&decisions)));
+            let mut reply = CountReply { public, private: None };
+            return Ok(self.answer_with(envelope, &mut reply, Some(&decisions)));
         };
         let positions: Vec<u32> = (0..decisions.ids.len() as u32).collect();
         let decided = Decided { who: Who::Positions(&positions), ..by_id(&decisions) };
         let released = attributes.count(&[decided], request, &mut source)?;
-        let reply = CountReply { public, private: Some(released.summed(sites)?) };
-        Ok(self.answer_with(envelope, reply, None::<&Done>))
+        let mut reply = CountReply { public, private: Some(released.summed(sites)?) };
+        Ok(self.answer_with(envelope, &mut reply, None::<&Done>))
     }
 }
 

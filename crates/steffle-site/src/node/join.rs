@@ -81,8 +81,10 @@ impl Party {
             round: None,
             once,
             pads: None,
+            room: Vec::new(),
+            sum_rooms: Default::default(),
         };
-        let answer = party.answer_with(envelope, Done, units.as_ref());
+        let answer = party.answer_with(envelope, &mut Done, units.as_ref());
         Ok((party, answer))
     }
 

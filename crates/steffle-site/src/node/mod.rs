@@ -155,6 +155,13 @@ impl Node {
         self.party.as_ref().map_or(0, |party| party.weight(message))
     }
 
+    /// Takes back a reply that was read, as room for the next one.
+    fn give_back(&mut self, reply: Vec<u8>) {
+        if let Some(party) = &mut self.party {
+            party.room = reply;
+        }
+    }
+
     /// What it holds of records, once it has joined; for methods that have them in one place.
     pub fn records(&self) -> Option<&crate::division::records::RecordsDivision> {
         self.party.as_ref()?.held_records()

@@ -78,7 +78,7 @@ impl Party {
         let mut source = self.source(0)?;
         if self.holds_attributes_alone() {
             let released = self.attributes()?.release_classes(how, request, &mut source)?;
-            return Ok(self.answer_with(envelope, nothing(), Some(&released)));
+            return Ok(self.answer_with(envelope, &mut nothing(), Some(&released)));
         }
         let classes = self.classes();
         let Some((records, attributes)) = self.both() else {
@@ -86,7 +86,7 @@ impl Party {
         };
         let released = attributes.release_classes(how, request, &mut source)?.read()?;
         impute_classes(records, classes, &[released], how)?;
-        Ok(self.answer_with(envelope, nothing(), None::<&Done>))
+        Ok(self.answer_with(envelope, &mut nothing(), None::<&Done>))
     }
 
     fn release_features(
@@ -102,8 +102,8 @@ impl Party {
             let parts: Vec<&[u8]> = said.iter().map(Vec::as_slice).collect();
             let request = self.request(0, &parts);
             let released = answer_features(self.attributes()?, &rows, request, &mut source)?;
-            let part = released.summed(self.join.holders as usize)?;
-            return Ok(self.answer_with(envelope, part, None::<&Done>));
+            let mut part = released.summed(self.join.holders as usize)?;
+            return Ok(self.answer_with(envelope, &mut part, None::<&Done>));
         }
         let request = self.request(0, &[payload]);
         let classes = self.classes();
@@ -112,7 +112,7 @@ impl Party {
         if self.both().is_none() {
             let agreed = self.once.agreed.clone();
             let rows = feature_rows(self.records()?, agreed);
-            return Ok(self.answer_with(envelope, nothing(), Some(&rows)));
+            return Ok(self.answer_with(envelope, &mut nothing(), Some(&rows)));
         }
         // A silo's features, matrix and cap are its own, or agreed on.
         let ready = self.ready()?;
@@ -130,7 +130,7 @@ impl Party {
             self.decode(&ready, &message)?;
         }
         self.once.message = Some(message);
-        Ok(self.answer_with(envelope, nothing(), None::<&Done>))
+        Ok(self.answer_with(envelope, &mut nothing(), None::<&Done>))
     }
 
     /// A share of a release over all silos. It stays here until it is added up with those of the
@@ -163,7 +163,7 @@ impl Party {
         let asking = (&ready.capped, Who::Positions(&positions));
         let released = attributes.release_share(asking, scale, request, &mut source)?;
         (self.once.share, self.once.shared) = (Some(released.read()?), true);
-        Ok(self.answer_with(envelope, nothing(), None::<&Done>))
+        Ok(self.answer_with(envelope, &mut nothing(), None::<&Done>))
     }
 
     /// The features of a release, made when they are first needed.

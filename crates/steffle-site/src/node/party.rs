@@ -13,8 +13,8 @@ use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
     Handover, ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part,
-    PassQuestion, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, Summand, Summed,
-    Terms, decode, payload, seal,
+    PassQuestion, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, SumRoom,
+    Summand, Summed, Terms, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -53,6 +53,9 @@ pub(super) struct Party {
     pub(super) once: Once,
     /// The mask of the reply that is being made; none without masks.
     pub(super) pads: Option<Pads>,
+    /// Room of a reply that was read, for the next one; and of the sums in it.
+    pub(super) room: Vec<u8>,
+    pub(super) sum_rooms: [SumRoom; 2],
 }
 
 impl Party {
@@ -124,13 +127,13 @@ impl Party {
     ) -> Result<Answer, Refused> {
         match envelope.kind {
             Kind::Open => {
-                let done = self.open(decode(reader)?)?;
-                Ok(self.answer_with(envelope, done, None::<&Done>))
+                let mut done = self.open(decode(reader)?)?;
+                Ok(self.answer_with(envelope, &mut done, None::<&Done>))
             }
             Kind::Close => {
                 let Close = decode(reader)?;
-                let closed = self.close()?;
-                Ok(self.answer_with(envelope, closed, None::<&Done>))
+                let mut closed = self.close()?;
+                Ok(self.answer_with(envelope, &mut closed, None::<&Done>))
             }
             Kind::Loss => {
                 let Loss { theta } = decode(reader)?;
@@ -159,8 +162,8 @@ impl Party {
                 self.add_up(envelope, &sums)
             }
             Kind::TakeIn => {
-                let done = self.take_in(decode(reader)?)?;
-                Ok(self.answer_with(envelope, done, None::<&Done>))
+                let mut done = self.take_in(decode(reader)?)?;
+                Ok(self.answer_with(envelope, &mut done, None::<&Done>))
             }
             Kind::Gap => {
                 let sums = self.gap(&decode(reader)?)?;
@@ -175,18 +178,23 @@ impl Party {
 
     /// Its part of a sum over all silos.
     fn add_up(&mut self, envelope: &Envelope, sums: &impl Summand) -> Result<Answer, Refused> {
-        let part = self.part(sums)?;
-        Ok(self.answer_with(envelope, part, None::<&Done>))
+        let mut part = self.part(sums)?;
+        Ok(self.answer_with(envelope, &mut part, None::<&Done>))
     }
 
     /// Numbers of a sum over all silos; refuses those that could leave the ring or, under masks, where a
     /// refusal would be about one site, has the largest in their place.
     pub(super) fn part<T: Summand>(&self, sums: &T) -> Result<Summed<T>, Refused> {
+        self.part_in(SumRoom::default(), sums)
+    }
+
+    /// The same, in the room of an old one.
+    fn part_in<T: Summand>(&self, room: SumRoom, sums: &T) -> Result<Summed<T>, Refused> {
         let sites = self.join.silos as usize;
         if self.pads.is_some() {
             Ok(Summed::cut(sums, sites))
         } else {
-            Ok(Summed::of(sums, sites)?)
+            Ok(Summed::of_in(room, sums, sites)?)
         }
     }
 
@@ -195,13 +203,16 @@ impl Party {
     pub(super) fn answer_with(
         &mut self,
         envelope: &Envelope,
-        mut reply: impl Encode + Masked,
+        reply: &mut (impl Encode + Masked),
         letter: Option<&impl Encode>,
     ) -> Answer {
         if let Some(mut pads) = self.pads.take() {
             reply.mask(&mut |count| pads.next(count));
         }
-        let mut answer = envelope.answered(self.me, &reply);
+        let mut room = std::mem::take(&mut self.room);
+        room.clear();
+        room.reserve(reply.size_hint());
+        let mut answer = envelope.answered_in(room, self.me, reply);
         if let Some(letter) = letter {
             let sealed =
                 Envelope { from: self.me, to: NodeId::ALL, part: Part::Letter, ..*envelope };
@@ -291,15 +302,19 @@ impl Party {
                 let Divisions::Both(silo) = &mut self.divisions else { return Err(nothing()) };
                 let (public, private) = silo.answer(&question, round, request, &mut source)?;
                 let scale = public.scale();
-                let private = Some(private.summed(scale, silos)?);
-                let public = Some(self.part(&public)?);
-                self.answer_with(envelope, RoundReply { public, private }, None::<&Done>)
+                let [first, second] = std::mem::take(&mut self.sum_rooms);
+                let private = Some(private.summed(scale, silos, second)?);
+                let public = Some(self.part_in(first, &public)?);
+                let mut reply = RoundReply { public, private };
+                let answer = self.answer_with(envelope, &mut reply, None::<&Done>);
+                self.sum_rooms = reply.into_rooms();
+                answer
             }
             Divisions::Records(_) => {
                 let (public, handover) = self.records()?.answer_and_hand_over(&question, round)?;
                 let public = Some(self.part(&public)?);
-                let reply = RoundReply { public, private: None };
-                self.answer_with(envelope, reply, Some(&handover))
+                let mut reply = RoundReply { public, private: None };
+                self.answer_with(envelope, &mut reply, Some(&handover))
             }
             _ => {
                 let from = self.silos();
@@ -309,8 +324,9 @@ impl Party {
                 let request = self.request(round, &parts);
                 let released =
                     self.attributes()?.answer(&question, &handovers, request, &mut source)?;
-                let private = Some(released.summed(1.0, self.join.holders as usize)?);
-                self.answer_with(envelope, RoundReply { public: None, private }, None::<&Done>)
+                let private =
+                    Some(released.summed(1.0, self.join.holders as usize, SumRoom::default())?);
+                self.answer_with(envelope, &mut RoundReply { public: None, private }, None::<&Done>)
             }
         };
         self.round = Some(round);

@@ -69,11 +69,30 @@ fn steps_are_the_nearest_ones() {
     let nearest = |value: &f64| (value * STEPS).round_ties_even() as i128;
     let mut steps = Vec::new();
     // Alone, and among others, where several are made at a time.
-    values.iter().for_each(|value| kernel::fixed_point(&[*value], &mut steps));
-    kernel::fixed_point(&values, &mut steps);
+    let most = 2_f64.powi(67);
+    let alone = |value: &f64| kernel::fixed_point(&[*value], 1.0, most, &mut steps);
+    assert!(values.iter().map(alone).fold(true, |all, within| all & within));
+    assert!(kernel::fixed_point(&values, 1.0, most, &mut steps));
     assert_eq!(steps.len(), 2 * values.len());
     for (value, steps) in values.iter().chain(&values).zip(steps) {
         assert_eq!(steps, nearest(value), "{value:e}");
+    }
+}
+
+/// One that is not below the bound is told, and written as the bound; the others are what they were.
+#[test]
+fn steps_are_bounded() {
+    let step = |value: f64| (value * STEPS) as i128;
+    for wrong in [4.0, -4.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN] {
+        for (at, count) in [(0, 1), (2, 3), (16, 17), (3, 40)] {
+            let mut values = vec![0.75; count];
+            values[at] = wrong;
+            let mut steps = Vec::new();
+            assert!(!kernel::fixed_point(&values, 2.0, 8.0, &mut steps), "{wrong} at {at}");
+            let mut expected = vec![step(1.5); count];
+            expected[at] = step(8_f64.copysign(wrong));
+            assert_eq!(steps, expected, "{wrong} at {at}");
+        }
     }
 }
 
@@ -137,7 +156,8 @@ fn what_could_leave_the_ring_is_refused_and_127_sites_fill_it_without_wrapping()
 #[test]
 fn released_numbers_are_bounded_and_never_refused() {
     let wild = [f64::NAN, f64::INFINITY, -f64::MAX, 3.0];
-    let part = Summed::<List>::of_released(4, |numbers| numbers.released(&wild, 1.0));
+    let part =
+        Summed::<List>::of_released(4, SumRoom::default(), |numbers| numbers.released(&wild, 1.0));
     let [nan, high, low, own] = part.total().unwrap()[..] else { panic!() };
     let most = 2_f64.powi(64);
     assert_eq!((nan.abs(), high, low, own), (most, most, -most, 3.0));

@@ -1,5 +1,8 @@
 //! Sums of rows beside each other: each row is visited once for all of them, and each of its codes.
 
+use super::eight::fits_eight;
+#[cfg(target_arch = "x86_64")]
+use super::eight::{Eight, LANES};
 use super::single::{parts, slot_mut, sum};
 use super::{by_width, vectorised};
 use crate::record::{Layout, Rows};
@@ -21,8 +24,12 @@ vectorised! {
         let (even, odd) = halves(&mut room.pairs, rows.layout().padded());
         // SAFETY: `rows` are checked rows, and both halves have the length.
         unsafe {
-            by_width!(rows.layout().numeric, two_numeric or numeric_any, (rows, own, even));
-            by_width!(rows.layout().categorical, two_codes or codes_any, (rows, own, even, odd));
+            if fits_eight(rows) {
+                by_width!(rows.layout().categorical, two_whole or codes_any, (rows, own, even, odd));
+            } else {
+                by_width!(rows.layout().numeric, two_numeric or numeric_any, (rows, own, even));
+                by_width!(rows.layout().categorical, two_codes or codes_any, (rows, own, even, odd));
+            }
         }
         let [one, two] = [first.1, second.1];
         for ((into, other), (even, odd)) in one.iter_mut().zip(&mut *two).zip(even.iter().zip(odd)) {
@@ -55,8 +62,12 @@ vectorised! {
         }
         // SAFETY: `rows` are checked rows, and both halves have the length.
         unsafe {
-            by_width!(numeric, three_numeric or numeric_any, (rows, [a, b, c], even));
-            by_width!(categorical, three_codes or codes_any, (rows, [a, b, c], even, odd));
+            if fits_eight(rows) {
+                by_width!(categorical, three_whole or codes_any, (rows, [a, b, c], even, odd));
+            } else {
+                by_width!(numeric, three_numeric or numeric_any, (rows, [a, b, c], even));
+                by_width!(categorical, three_codes or codes_any, (rows, [a, b, c], even, odd));
+            }
         }
         for ((one, two), (even, odd)) in one.iter_mut().zip(&mut *two).zip(even.iter().zip(&*odd)) {
             *one += even[0] + odd[0];
@@ -98,6 +109,57 @@ unsafe fn lanes<const C: usize, const S: usize>(own: [&[f64]; C], row: usize) ->
 #[inline(always)]
 fn add_lanes<const S: usize>(slot: &mut [f64; S], own: &[f64; S]) {
     slot.iter_mut().zip(own).for_each(|(slot, own)| *slot += own);
+}
+
+/// Numbers and codes of C sums at once: while an addition to a slot waits for the one before, the
+/// numbers of the row are multiplied. To the bit what the two are one after the other.
+///
+/// # Safety
+/// As for [`slot`](super::single::slot), for all codes, in both slices of slots.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn whole_beside<const K: usize, const C: usize, const S: usize>(
+    rows: &Rows,
+    own: [&[f64]; C],
+    even: &mut [[f64; S]],
+    odd: &mut [[f64; S]],
+) {
+    use std::arch::x86_64::{_mm256_add_pd, _mm256_mul_pd, _mm256_set1_pd, _mm256_setzero_pd};
+
+    let own = own.map(|own| &own[..rows.len()]);
+    let numeric = rows.layout().numeric;
+    let eight = Eight::of_first(numeric);
+    let mut sums = [[_mm256_setzero_pd(); 2]; C];
+    let mut add_numbers = |row: &[u32; LANES], own: &[f64; S]| {
+        let numbers = eight.numbers(row);
+        for (sums, &own) in sums.iter_mut().zip(own) {
+            let own = _mm256_set1_pd(own);
+            for (sum, number) in sums.iter_mut().zip(numbers) {
+                *sum = _mm256_add_pd(*sum, _mm256_mul_pd(own, number));
+            }
+        }
+    };
+    let mut parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, numeric)).enumerate();
+    while let Some((row, (numbers, one))) = parts.next() {
+        // SAFETY: there are as many coefficients as rows; codes are this function's own condition.
+        unsafe {
+            let first: [f64; S] = lanes(own, row);
+            add_numbers(numbers, &first);
+            let Some((row, (numbers, other))) = parts.next() else {
+                one.iter().for_each(|&code| add_lanes(slot_mut(even, code), &first));
+                break;
+            };
+            let second: [f64; S] = lanes(own, row);
+            add_numbers(numbers, &second);
+            for column in 0..K {
+                add_lanes(slot_mut(even, one[column]), &first);
+                add_lanes(slot_mut(odd, other[column]), &second);
+            }
+        }
+    }
+    for (lane, sums) in sums.into_iter().map(|sums| Eight::stored(sums)).enumerate() {
+        even[..numeric].iter_mut().zip(sums).for_each(|(slot, sum)| slot[lane] = sum);
+    }
 }
 
 /// Adds C sums beside each other, in slots of S lanes.
@@ -195,7 +257,7 @@ unsafe fn codes_any<const C: usize, const S: usize>(
 
 /// Names for [`by_width`], which gives one constant.
 macro_rules! beside {
-    ($($numeric:ident $codes:ident $count:literal in $lanes:literal;)*) => {$(
+    ($($numeric:ident $codes:ident $whole:ident $count:literal in $lanes:literal;)*) => {$(
         #[inline(always)]
         unsafe fn $numeric<const N: usize>(
             rows: &Rows,
@@ -216,10 +278,24 @@ macro_rules! beside {
             // SAFETY: the caller's promise.
             unsafe { codes_beside::<K, $count, $lanes>(rows, own, even, odd) }
         }
+
+        #[inline(always)]
+        unsafe fn $whole<const K: usize>(
+            rows: &Rows,
+            own: [&[f64]; $count],
+            even: &mut [[f64; $lanes]],
+            odd: &mut [[f64; $lanes]],
+        ) {
+            // SAFETY: the caller's promise; the processor was asked ([`fits_eight`]).
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
+                whole_beside::<K, $count, $lanes>(rows, own, even, odd);
+            }
+        }
     )*};
 }
 
 beside! {
-    two_numeric two_codes 2 in 2;
-    three_numeric three_codes 3 in 4;
+    two_numeric two_codes two_whole 2 in 2;
+    three_numeric three_codes three_whole 3 in 4;
 }

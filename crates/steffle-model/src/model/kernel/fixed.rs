@@ -2,9 +2,6 @@
 
 use super::vectorised;
 
-/// Numbers that are worked on at a time.
-const TOGETHER: usize = 16;
-
 /// A step.
 const STEP: f64 = 1.0 / (1_u64 << 60) as f64;
 
@@ -17,17 +14,17 @@ const SMALL: u32 = 21;
 /// `2^52`: its last bits are those of a number below it.
 const SHIFT: f64 = 4_503_599_627_370_496.0;
 
-/// Appends the nearest number of steps of `2^-60`, halves to the even one, of every value; all are below
-/// `2^67` in size.
+/// Appends `scale` times every value as the nearest number of steps of `2^-60`, halves to the even one;
+/// says whether all of them are below `most` in size, which is at most `2^67`. One that is not, or is no
+/// number, is written as `most`.
 ///
 /// Every round of every silo writes hundreds of them. One at a time, with a jump for every size, they
 /// took an eighth of a training run.
-pub fn fixed_point(values: &[f64], into: &mut Vec<i128>) {
-    let (mut low, mut high) = ([0; TOGETHER], [0; TOGETHER]);
-    for values in values.chunks(TOGETHER) {
-        steps(values, &mut low, &mut high);
-        into.extend(low.iter().zip(&high).take(values.len()).map(|(&low, &high)| join(low, high)));
-    }
+pub fn fixed_point(values: &[f64], scale: f64, most: f64, into: &mut Vec<i128>) -> bool {
+    let (start, mut beyond) = (into.len(), 0);
+    into.resize(start + values.len(), 0);
+    steps(values, (scale, most), halves_mut(&mut into[start..]), &mut beyond);
+    beyond == 0
 }
 
 /// The same of one value.
@@ -38,19 +35,12 @@ pub fn to_steps(value: f64) -> i128 {
 
 /// Appends the double nearest to every number of steps, halves to the even one.
 pub fn from_fixed_point(numbers: &[i128], into: &mut Vec<f64>) {
-    let (mut low, mut high) = ([0; TOGETHER], [0; TOGETHER]);
-    let mut values = [0.0; TOGETHER];
-    for numbers in numbers.chunks(TOGETHER) {
-        for ((low, high), &number) in low.iter_mut().zip(&mut high).zip(numbers) {
-            (*low, *high) = (number as u64, (number >> 64) as u64);
-        }
-        let mut large = 0;
-        add_parts(&low, &high, &mut values, &mut large);
-        if large == 0 {
-            into.extend_from_slice(&values[..numbers.len()]);
-        } else {
-            into.extend(numbers.iter().map(|&number| from_steps(number)));
-        }
+    let (start, mut large) = (into.len(), 0);
+    into.resize(start + numbers.len(), 0.0);
+    let values = &mut into[start..];
+    add_parts(halves_of(numbers), values, &mut large);
+    if large != 0 {
+        values.iter_mut().zip(numbers).for_each(|(value, &number)| *value = from_steps(number));
     }
 }
 
@@ -65,27 +55,46 @@ pub fn from_steps(number: i128) -> f64 {
     if number < 0 { -rounded } else { rounded }
 }
 
+/// Which of the two words of an integer in memory is the lower one.
+const LOWER: usize = if cfg!(target_endian = "little") { 0 } else { 1 };
+
+/// Integers as the two words that each is.
+fn halves_of(numbers: &[i128]) -> &[[u64; 2]] {
+    // SAFETY: an integer of 128 bits has the size of two words of 64 and at least their alignment,
+    // and all bits of either mean something.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), numbers.len()) }
+}
+
+/// The same, to be written to.
+fn halves_mut(numbers: &mut [i128]) -> &mut [[u64; 2]] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), numbers.len()) }
+}
+
 vectorised! {
-    /// The lower and the upper half of every number of steps.
-    wide steps(values: &[f64], low: &mut [u64; TOGETHER], high: &mut [u64; TOGETHER]) {
-        for ((low, high), &value) in low.iter_mut().zip(high).zip(values) {
-            (*low, *high) = halves(value);
+    /// Both halves of every number of steps, and how many of the values are not below the bound.
+    wide steps(values: &[f64], by: (f64, f64), into: &mut [[u64; 2]], beyond: &mut u64) {
+        let (scale, most) = by;
+        let mut count = 0;
+        for (into, value) in into.iter_mut().zip(values) {
+            let value = scale * value;
+            let within = value.abs() < most;
+            count += u64::from(!within);
+            let (low, high) = halves(if within { value } else { most.copysign(value) });
+            (into[LOWER], into[1 - LOWER]) = (low, high);
         }
+        *beyond = count;
     }
 }
 
 vectorised! {
     /// The doubles of numbers below `2^(64 + SMALL)` in size, and whether all are: all but the lowest 32
     /// bits then fit into a double, so that one addition rounds.
-    wide add_parts(
-        low: &[u64; TOGETHER],
-        high: &[u64; TOGETHER],
-        values: &mut [f64; TOGETHER],
-        large: &mut u64
-    ) {
+    wide add_parts(numbers: &[[u64; 2]], values: &mut [f64], large: &mut u64) {
         let exact = |below: u64| f64::from_bits(below | SHIFT.to_bits()) - SHIFT;
         let mut any = 0;
-        for ((value, &low), &high) in values.iter_mut().zip(low).zip(high) {
+        for (value, number) in values.iter_mut().zip(numbers) {
+            let (low, high) = (number[LOWER], number[1 - LOWER]);
             // All ones for a negative number: its complement, and one more.
             let sign = 0_u64.wrapping_sub(high >> 63);
             let upper = (high ^ sign).wrapping_add(sign & u64::from(low == 0));

@@ -13,6 +13,7 @@
 
 mod beside;
 pub(crate) mod dense;
+mod eight;
 mod fixed;
 mod lookup;
 mod measure;

@@ -1,5 +1,6 @@
 //! One output: scores of rows and sums of rows, both a number per row.
 
+use super::eight::{dot_whole, fits_eight};
 use super::lookup::assert_below;
 use super::{by_width, vectorised};
 use crate::record::{Layout, Rows};
@@ -17,6 +18,10 @@ vectorised! {
         // SAFETY: positions and codes of a chunk are checked ones, and the length was checked just
         // now.
         unsafe {
+            if fits_eight(rows) {
+                by_width!(layout.categorical, dot_whole or dot_codes_any, (rows, weights, scores));
+                return;
+            }
             by_width!(
                 layout.numeric,
                 dot_numeric or dot_numeric_any,
@@ -128,6 +133,19 @@ pub(super) unsafe fn slot_mut<T>(slots: &mut [T], code: u32) -> &mut T {
     unsafe { slots.get_unchecked_mut(code as usize) }
 }
 
+/// The weights of a row's codes, added up in two halves that do not wait for each other.
+///
+/// # Safety
+/// As for [`slot`], for all codes.
+#[inline(always)]
+pub(super) unsafe fn sum_of_codes<const K: usize>(row: &[u32; K], weights: &[f64]) -> f64 {
+    // SAFETY: this function's own condition.
+    let weight = |code: &u32| unsafe { *slot(weights, *code) };
+    let (front, back) = row.split_at(K / 2);
+    let half = |codes: &[u32]| codes.iter().map(weight).reduce(|sum, weight| sum + weight);
+    half(front).unwrap_or(0.0) + half(back).unwrap_or(0.0)
+}
+
 /// # Safety
 /// None needed; called beside others that need some.
 #[inline(always)]
@@ -172,11 +190,7 @@ unsafe fn dot_numeric_any(
 unsafe fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
     for (score, row) in scores.iter_mut().zip(parts::<K>(rows, rows.layout().numeric)) {
         // SAFETY: this function's own condition.
-        let weight = |code: &u32| unsafe { *slot(weights, *code) };
-        // Two halves that do not wait for each other.
-        let (front, back) = row.split_at(K / 2);
-        let half = |codes: &[u32]| codes.iter().map(weight).reduce(|sum, weight| sum + weight);
-        *score += half(front).unwrap_or(0.0) + half(back).unwrap_or(0.0);
+        *score += unsafe { sum_of_codes(row, weights) };
     }
 }
 
