@@ -97,7 +97,9 @@ pub struct Beyond {
 /// Each is checked against what all sites together may add.
 pub struct Numbers {
     lengths: Vec<u32>,
+    /// Those written, then what is left of old ones: overwriting takes less than clearing.
     integers: Vec<i128>,
+    written: usize,
     /// What all numbers are below, so that their total stays in the ring.
     limit: f64,
     /// Whether one that is not is written as the largest.
@@ -117,37 +119,46 @@ impl Numbers {
     fn over(sites: usize, room: SumRoom) -> Self {
         // 2^127 / 2^60, shared by all sites.
         let limit = 2_f64.powi(67) / sites.max(1).next_power_of_two() as f64;
-        let SumRoom { mut lengths, numbers: mut integers } = room;
+        let SumRoom { mut lengths, numbers: integers } = room;
         lengths.clear();
-        integers.clear();
-        Self { lengths, integers, limit, cut: false, beyond: None }
+        Self { lengths, integers, written: 0, limit, cut: false, beyond: None }
     }
 
     /// About so many numbers will follow: writing them then seldom moves what was written.
     pub fn expect(&mut self, count: usize) {
-        self.integers.reserve(count);
+        self.integers.reserve((self.written + count).saturating_sub(self.integers.len()));
     }
 
     /// A number.
     pub fn number(&mut self, value: f64) {
         if value.abs() < self.limit {
-            self.integers.push(kernel::to_steps(value));
+            self.next(1)[0] = kernel::to_steps(value);
         } else {
             self.write(&[value]);
         }
     }
 
+    /// Where the next numbers go.
+    fn next(&mut self, count: usize) -> &mut [i128] {
+        let start = self.written;
+        self.written += count;
+        if self.integers.len() < self.written {
+            self.integers.resize(self.written, 0);
+        }
+        &mut self.integers[start..self.written]
+    }
+
     fn write(&mut self, values: &[f64]) {
-        let (start, limit) = (self.integers.len(), self.limit);
-        if kernel::fixed_point(values, 1.0, limit, &mut self.integers) {
+        let limit = self.limit;
+        if kernel::fixed_point(values, 1.0, limit, self.next(values.len())) {
             return;
         }
         if self.cut {
             let most = limit / 2.0;
             let cut = |value: &f64| if value.is_nan() { 0.0 } else { value.clamp(-most, most) };
             let cut: Vec<f64> = values.iter().map(cut).collect();
-            self.integers.truncate(start);
-            kernel::fixed_point(&cut, 1.0, limit, &mut self.integers);
+            self.written -= values.len();
+            kernel::fixed_point(&cut, 1.0, limit, self.next(values.len()));
         } else {
             let within = |value: &f64| value.abs() < limit;
             self.beyond = values.iter().copied().find(|value| !within(value));
@@ -175,7 +186,7 @@ impl Numbers {
     /// keep them small by construction; a check here would depend on what they are about.
     pub fn integers(&mut self, values: &[i128]) {
         self.length(values.len());
-        self.integers.extend(values);
+        self.next(values.len()).copy_from_slice(values);
     }
 
     /// How many of something follow; the same at every site.
@@ -187,10 +198,12 @@ impl Numbers {
     /// on what is public already. A refusal would be one more thing to learn from.
     pub(super) fn released(&mut self, values: &[f64], scale: f64) {
         self.length(values.len());
-        kernel::fixed_point(values, scale, self.limit / 2.0, &mut self.integers);
+        let most = self.limit / 2.0;
+        kernel::fixed_point(values, scale, most, self.next(values.len()));
     }
 
-    fn finish<T>(self) -> Summed<T> {
+    fn finish<T>(mut self) -> Summed<T> {
+        self.integers.truncate(self.written);
         Summed { lengths: self.lengths, numbers: self.integers, check: 0, of: PhantomData }
     }
 }

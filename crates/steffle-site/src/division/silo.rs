@@ -147,11 +147,12 @@ impl Silo {
         request: Request,
     ) -> Result<Price<Sums>, SiloError> {
         self.records.cap_round(question, round)?;
-        let blocks = self.records.model().blocks().to_vec();
+        let model = self.records.shared_model();
+        let blocks = model.blocks();
         let records = &self.records;
         let asked = self
             .attributes
-            .asked(question, &blocks, |centred| records.sizes(question, centred))
+            .asked(question, blocks, |centred| records.sizes(question, centred))
             .map_err(AttributesDivisionError::from)?;
         if self.attributes.measures() {
             self.records.measure(question, round, &asked, &mut self.measured);
@@ -163,7 +164,7 @@ impl Silo {
             Batch::All | Batch::Mini(_) => Charge::All,
         };
         let about = About {
-            blocks: &blocks,
+            blocks,
             records: self.records.batch_len(question.batch, round),
             charge,
             whitening: self.records.whitening().cloned(),

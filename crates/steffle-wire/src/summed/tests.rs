@@ -67,14 +67,12 @@ fn steps_are_the_nearest_ones() {
     }
     let values: Vec<f64> = values.iter().flat_map(|&value| [value, -value]).collect();
     let nearest = |value: &f64| (value * STEPS).round_ties_even() as i128;
-    let mut steps = Vec::new();
     // Alone, and among others, where several are made at a time.
-    let most = 2_f64.powi(67);
-    let alone = |value: &f64| kernel::fixed_point(&[*value], 1.0, most, &mut steps);
-    assert!(values.iter().map(alone).fold(true, |all, within| all & within));
+    let (most, mut alone, mut steps) = (2_f64.powi(67), [0], vec![0; values.len()]);
     assert!(kernel::fixed_point(&values, 1.0, most, &mut steps));
-    assert_eq!(steps.len(), 2 * values.len());
-    for (value, steps) in values.iter().chain(&values).zip(steps) {
+    for (value, steps) in values.iter().zip(steps) {
+        assert!(kernel::fixed_point(&[*value], 1.0, most, &mut alone));
+        assert_eq!(alone, [steps]);
         assert_eq!(steps, nearest(value), "{value:e}");
     }
 }
@@ -87,12 +85,30 @@ fn steps_are_bounded() {
         for (at, count) in [(0, 1), (2, 3), (16, 17), (3, 40)] {
             let mut values = vec![0.75; count];
             values[at] = wrong;
-            let mut steps = Vec::new();
+            let mut steps = vec![0; count];
             assert!(!kernel::fixed_point(&values, 2.0, 8.0, &mut steps), "{wrong} at {at}");
             let mut expected = vec![step(1.5); count];
             expected[at] = step(8_f64.copysign(wrong));
             assert_eq!(steps, expected, "{wrong} at {at}");
         }
+    }
+}
+
+/// What stood in a room before is not sent, whatever was shorter or longer then.
+#[test]
+fn a_room_leaves_nothing_behind() {
+    let [long, short] = [vec![7.5; 40], vec![-2.25; 3]];
+    let mut room = SumRoom::default();
+    for values in [&long, &short, &long, &short] {
+        let sum = List(values.clone());
+        let (fresh, again) = (Summed::of(&sum, 2).unwrap(), Summed::of_in(room, &sum, 2).unwrap());
+        let bytes = |part: &Summed<List>| {
+            let mut writer = Writer::default();
+            part.encode(&mut writer);
+            writer.finish()
+        };
+        assert_eq!(bytes(&fresh), bytes(&again));
+        room = again.into_room();
     }
 }
 

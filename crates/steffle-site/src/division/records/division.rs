@@ -168,6 +168,11 @@ impl RecordsDivision {
         self.model.as_ref()
     }
 
+    /// The same, to be held on to while the division works.
+    pub(in crate::division) fn shared_model(&self) -> Arc<dyn Classifier> {
+        self.model.clone()
+    }
+
     /// The objective all parties agreed on.
     pub fn objective(&self) -> &dyn Objective {
         self.objective.as_ref()
