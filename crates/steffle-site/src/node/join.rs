@@ -7,7 +7,7 @@ use steffle_attributes::{AttributesDivision, UnitList};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_privacy::ledger::Ledger;
-use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, Units};
+use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, SumRoom, Units};
 
 use super::BuildScores;
 use super::holding::Taken;
@@ -82,7 +82,7 @@ impl Party {
             once,
             pads: None,
             room: Vec::new(),
-            sum_rooms: Default::default(),
+            sum_rooms: <[SumRoom; 2]>::default(),
         };
         let answer = party.answer_with(envelope, &mut Done, units.as_ref());
         Ok((party, answer))

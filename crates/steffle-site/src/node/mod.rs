@@ -155,9 +155,10 @@ impl Node {
         self.party.as_ref().map_or(0, |party| party.weight(message))
     }
 
-    /// Takes back a reply that was read, as room for the next one.
+    /// Takes back a reply that was read, as room for the next one, where that is not much.
     fn give_back(&mut self, reply: Vec<u8>) {
-        if let Some(party) = &mut self.party {
+        const MOST: usize = 1 << 16;
+        if let Some(party) = self.party.as_mut().filter(|_| reply.capacity() <= MOST) {
             party.room = reply;
         }
     }

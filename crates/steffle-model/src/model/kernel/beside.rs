@@ -157,7 +157,8 @@ unsafe fn whole_beside<const K: usize, const C: usize, const S: usize>(
             }
         }
     }
-    for (lane, sums) in sums.into_iter().map(|sums| Eight::stored(sums)).enumerate() {
+    for (lane, sums) in sums.into_iter().enumerate() {
+        let sums = Eight::stored(sums);
         even[..numeric].iter_mut().zip(sums).for_each(|(slot, sum)| slot[lane] = sum);
     }
 }

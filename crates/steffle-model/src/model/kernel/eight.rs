@@ -39,7 +39,7 @@ mod lanes {
         #[inline]
         #[target_feature(enable = "avx2")]
         pub(in super::super) fn of_first(count: usize) -> Self {
-            let count = _mm_set1_epi32(count as i32);
+            let count = _mm_set1_epi32(i32::try_from(count).unwrap_or(i32::MAX));
             let below = |lanes| _mm_castsi128_ps(_mm_cmpgt_epi32(count, lanes));
             Self([below(_mm_set_epi32(3, 2, 1, 0)), below(_mm_set_epi32(7, 6, 5, 4))])
         }
