@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from steffle import _steffle
+
 #: Codes of one of these kinds, and the levels that they stand for; a code beyond these is a missing
 #: value.
 Text = tuple[NDArray[Any], list[str]]
@@ -33,6 +35,8 @@ def text(values: Any) -> Text:
         used[found] = True
         words = [word(value) if on else "" for value, on in zip(unique, used, strict=False)]
     else:
+        if (lies := _lies(values)) is not None:
+            return _steffle.coded(*lies)
         if hasattr(values, "to_numpy") and not hasattr(values, "factorize"):
             values = values.to_numpy()
         elif getattr(getattr(values, "dtype", None), "storage", None) == "python":
@@ -47,6 +51,22 @@ def text(values: Any) -> Text:
     # Missing values are -1, the last of the new codes.
     codes = [place.get(word, len(levels)) for word in [*words, ""]]
     return np.array(codes, dtype=np.min_scalar_type(len(levels)))[found], levels
+
+
+def _lies(values: Any) -> tuple[NDArray[Any], NDArray[np.uint8]] | None:
+    """Offsets and letters of text that pandas keeps as Arrow does, in one piece and without gaps."""
+    if getattr(getattr(values, "dtype", None), "storage", None) != "pyarrow":
+        return None
+    chunked = pd.Series(values, copy=False).array.__arrow_array__()
+    width = {"string": np.int32, "large_string": np.int64}.get(str(chunked.type))
+    if width is None or chunked.num_chunks != 1 or chunked.null_count:
+        return None
+    text = chunked.chunk(0)
+    _, offsets, letters = text.buffers()
+    if offsets is None or letters is None:
+        return None
+    begins = np.frombuffer(offsets, dtype=width)[text.offset : text.offset + len(text) + 1]
+    return begins, np.frombuffer(letters, dtype=np.uint8)
 
 
 def word(value: Any) -> str:

@@ -10,6 +10,7 @@ __all__ = [
     "SteffleError",
     "__version__",
     "answer",
+    "coded",
     "command",
     "dataset",
     "epsilon_of",
@@ -55,6 +56,9 @@ class Model:
 
 def dataset(name: str) -> tuple[list[tuple[str, Any]], str, list[str]]: ...
 def write_table(path: str | PathLike[str], given: Iterable[tuple[str, Any]]) -> None: ...
+def coded(
+    offsets: NDArray[np.int32] | NDArray[np.int64], bytes: NDArray[np.uint8]
+) -> tuple[NDArray[Any], list[str]]: ...
 def command(words: list[str]) -> int: ...
 def answer(words: list[str]) -> str: ...
 def epsilon_of(

@@ -73,6 +73,42 @@ def test_text_is_codes_of_few_bytes():
     assert [_columns.text(np.arange(n))[0].dtype for n in (255, 256, 65536)] == ["u1", "u2", "u4"]
 
 
+def test_text_of_arrow_is_read_where_it_lies():
+    random = np.random.default_rng(5)
+    letters = np.array(list("abcdefghijkl\u00e4\u03b4\U0001f600"))
+    # Words of all lengths, many of which share their first or last eight letters, and empty ones.
+    words = ["".join(random.choice(letters, size)) for size in range(40) for _ in range(8)]
+    words += [first + "x" * 8 for first in words[:100]] + ["x" * 8 + last for last in words[:100]]
+    for kinds in (1, 200, len(words)):
+        cells = random.choice(words[:kinds] + [""], 3000).astype(object)
+        codes, levels = _columns.text(cells)
+        for kind in ("str", "string[pyarrow]"):
+            series = pd.Series(cells, dtype=kind)
+            for part in (slice(None), slice(7, 2000)):
+                assert _columns._lies(series[part]) is not None
+                own, found = _columns.text(series[part])
+                assert [*found, ""] == [*levels, ""] or part != slice(None)
+                named = np.array([*found, ""], dtype=object)[own]
+                assert (named == np.array([*levels, ""], dtype=object)[codes][part]).all()
+                assert own.dtype == np.min_scalar_type(len(found))
+    # Gaps and several pieces are read by pandas.
+    gappy = pd.Series(["a", None, "b"], dtype="str")
+    for series in (gappy, pd.concat([gappy, gappy]), pd.Series([], dtype="str")):
+        if len(series):
+            assert _columns._lies(series) is None
+        assert _columns.text(series)[1] == sorted({"a", "b"} if len(series) else set())
+
+
+def test_offsets_beyond_the_letters_are_refused():
+    letters = np.frombuffer(b"ab\xff", dtype=np.uint8)
+    for wrong in ([0, 4], [0, -1], [2, 1], [2, 3]):
+        for width in (np.int32, np.int64):
+            with pytest.raises(ValueError):
+                _steffle.coded(np.array(wrong, dtype=width), letters)
+    codes, levels = _steffle.coded(np.array([0, 1, 1, 2]), letters)
+    assert (codes.tolist(), levels) == ([0, 2, 1], ["a", "b"])
+
+
 def test_what_is_no_column_is_refused():
     label = ("label", (np.array([0, 1], dtype=np.uint8), ["n", "y"]))
     for wrong in [np.array([1j, 2j]), np.zeros((2, 2)), ["a", "b"], (np.array([0.5, 1.0]), ["a"])]:

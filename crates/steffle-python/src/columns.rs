@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use steffle_data::{Column, Dataset, Here, Source, Table};
 
 use crate::error::{raised, safely};
@@ -38,7 +39,7 @@ pub(crate) enum Shown<'py> {
     /// Numbers.
     Numbers(Bound<'py, PyArray1<f64>>),
     /// The text of every row; none where it is missing.
-    Text(Vec<Option<String>>),
+    Text(Vec<Option<Bound<'py, PyString>>>),
 }
 
 /// A data set with a name: its columns, the one to predict and the sensitive ones.
@@ -69,8 +70,10 @@ fn shown<'py>(py: Python<'py>, column: &Column, rows: &[u32]) -> Shown<'py> {
             Shown::Numbers(own.to_pyarray(py))
         }
         Here::Text(text) => {
-            let own = rows.iter().map(|&row| text.level(row as usize).map(str::to_owned));
-            Shown::Text(own.collect())
+            // A level is one text of Python's, however many rows have it.
+            let levels: Vec<_> = text.levels.iter().map(|level| PyString::new(py, level)).collect();
+            let level = |&row: &u32| levels.get(text.codes[row as usize] as usize).cloned();
+            Shown::Text(rows.iter().map(level).collect())
         }
     }
 }

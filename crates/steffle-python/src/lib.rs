@@ -12,6 +12,7 @@ mod metrics;
 mod model;
 mod privacy;
 mod watch;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -34,6 +35,8 @@ mod _steffle {
     use crate::model::Model;
     #[pymodule_export]
     use crate::privacy::epsilon_of;
+    #[pymodule_export]
+    use crate::words::coded;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
