@@ -121,16 +121,22 @@ impl<'a> Point<'a> {
 
     /// Probabilities of all `rows`, `[row][label]`.
     pub fn probabilities(&self, rows: &Rows) -> Vec<f64> {
-        let mut pass = Pass::default();
         let mut all = Vec::with_capacity(rows.len() * self.model.labels());
-        let positions: Vec<u32> = (0..rows.len() as u32).collect();
-        let mut chunk = Rows::empty(rows.layout());
-        for which in positions.chunks(Pass::CHUNK) {
-            chunk.gather(rows, which);
-            self.model.forward(self, &chunk, &mut pass);
-            all.extend_from_slice(&pass.probabilities);
-        }
+        self.each_probabilities(rows, |some| all.extend_from_slice(some));
         all
+    }
+
+    /// Tells the probabilities of all `rows`, `[row][label]`, those of some rows at a time.
+    pub fn each_probabilities(&self, rows: &Rows, mut tell: impl FnMut(&[f64])) {
+        let (mut pass, mut chunk) = (Pass::default(), Rows::empty(rows.layout()));
+        let (mut which, all) = (Vec::with_capacity(Pass::CHUNK), rows.len() as u32);
+        for start in (0..all).step_by(Pass::CHUNK) {
+            which.clear();
+            which.extend(start..all.min(start + Pass::CHUNK as u32));
+            chunk.gather(rows, &which);
+            self.model.forward(self, &chunk, &mut pass);
+            tell(&pass.probabilities);
+        }
     }
 }
 

@@ -80,8 +80,10 @@ impl Protection {
             let curvature = |outputs: &[f64]| {
                 outputs.iter().map(|f| f * (1.0 - f)).fold(f64::MIN_POSITIVE, f64::max)
             };
-            let outputs = Point::new(model, theta).probabilities(rows);
-            let weights: Vec<f64> = outputs.chunks_exact(model.labels()).map(curvature).collect();
+            let mut weights = Vec::with_capacity(rows.len());
+            Point::new(model, theta).each_probabilities(rows, |outputs| {
+                weights.extend(outputs.chunks_exact(model.labels()).map(curvature));
+            });
             let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
             let mut gram = features.gram(&weights);
             gram.scale(1.0 / (weights.len().max(1) as f64 * mean));

@@ -13,11 +13,16 @@ impl RecordsDivision {
     pub(super) fn hessian(&self, logits: &[f64]) -> Symmetric {
         let (rows, width) = (self.records.rows(), self.model.logits());
         let features = Features::whole(rows);
-        let outputs = outputs(logits, width);
         if width == 1 {
-            let weights: Vec<f64> = outputs.as_chunks::<2>().0.iter().map(|[q, p]| q * p).collect();
+            // Some outputs at a time: those of all records are twice as many numbers as the logits.
+            let (mut outputs, mut weights) = (Vec::new(), Vec::with_capacity(logits.len()));
+            for some in logits.chunks(BLOCK) {
+                head::probabilities(some, width, &mut outputs);
+                weights.extend(outputs.as_chunks::<2>().0.iter().map(|[q, p]| q * p));
+            }
             return features.gram(&weights);
         }
+        let outputs = outputs(logits, width);
         // One block per pair of outputs, `F_u ([u = v] - F_v)` as weights.
         let pair = |u: usize, v: usize| {
             let weight = |f: &[f64]| if u == v { f[u] * (1.0 - f[u]) } else { -f[u] * f[v] };
