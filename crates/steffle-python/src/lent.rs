@@ -6,9 +6,10 @@
 //! as NumPy itself would read it.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use numpy::ndarray::ArrayView1;
+use numpy::ndarray::{ArrayView1, s};
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -45,10 +46,16 @@ impl<T: Element + Copy> Array<T> {
     /// Values of the rows, or of all; `nothing` after the end of the interpreter, when nobody waits for
     /// them any more.
     fn read<V: Clone>(&self, rows: Option<&[u32]>, nothing: V, value: impl Fn(T) -> V) -> Vec<V> {
+        let of_range = |cells: ArrayView1<'_, T>, range: Range<usize>| -> Vec<V> {
+            cells.slice(s![range]).iter().map(|&cell| value(cell)).collect()
+        };
         let of = |cells: ArrayView1<'_, T>| -> Vec<V> {
             match rows {
-                None => cells.iter().map(|&cell| value(cell)).collect(),
-                Some(rows) => rows.iter().map(|&row| value(cells[row as usize])).collect(),
+                None => of_range(cells, 0..cells.len()),
+                Some(rows) => match neighbours(rows) {
+                    Some(range) => of_range(cells, range),
+                    None => rows.iter().map(|&row| value(cells[row as usize])).collect(),
+                },
             }
         };
         let read = Python::try_attach(|py| {
@@ -67,6 +74,13 @@ impl<T> fmt::Debug for Array<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Array").field("len", &self.len).finish_non_exhaustive()
     }
+}
+
+/// Rows one after the other, if they are.
+fn neighbours(rows: &[u32]) -> Option<Range<usize>> {
+    let first = *rows.first()?;
+    let next = rows.iter().zip(first..).all(|(&row, place)| row == place);
+    next.then(|| first as usize..first as usize + rows.len())
 }
 
 /// A value that is a number.

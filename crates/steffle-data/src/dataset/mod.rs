@@ -18,7 +18,7 @@ use self::rare::Pooled;
 use self::unfit::LeftOut;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
-use crate::table::{Categories, Column, Columns, Dialect, Here, Table, read_as};
+use crate::table::{Categories, Column, Columns, Dialect, Here, PIECE, Table, read_as};
 use crate::{CellError, Error};
 
 pub(crate) use bundles::Bundles;
@@ -37,6 +37,8 @@ pub struct Dataset {
     table: Table,
     recipe: Recipe,
     numeric: Vec<usize>,
+    /// Which of these have a number in every row of the table.
+    complete: Vec<bool>,
     categorical: Vec<usize>,
     label: usize,
     sensitive: Vec<usize>,
@@ -162,7 +164,7 @@ impl Dataset {
         }
         labels::check(&table, label, &recipe)?;
         let rows = usable_rows(&table, &needed)?;
-        check_size(&table, &numeric)?;
+        let complete = check_numbers(&table, &numeric)?;
         let missing = needed.iter().map(|&at| (&table.names()[at], table.columns()[at].missing()));
         let missing = missing.filter(|&(_, count)| count > 0);
         let missing = missing.map(|(name, count)| (name.clone(), count)).collect();
@@ -172,6 +174,7 @@ impl Dataset {
             table,
             recipe,
             numeric,
+            complete,
             categorical,
             label,
             sensitive,
@@ -280,6 +283,26 @@ impl Dataset {
         self.features(&self.numeric)
     }
 
+    /// Columns of numbers of which some usable row has none.
+    pub(crate) fn gappy(&self) -> impl Iterator<Item = bool> {
+        let missing = |column: &Column| {
+            let piece = |rows| column.numbers_of(rows).unwrap_or_default();
+            self.rows.chunks(PIECE).any(|rows| piece(rows).iter().any(|number| number.is_nan()))
+        };
+        let columns = self.complete.iter().zip(self.numeric());
+        columns.map(move |(complete, (_, column))| !complete && missing(column))
+    }
+
+    /// Tells the numbers of rows, those of every column in the order of the rows: each time the place
+    /// of a column among those of numbers, and some.
+    pub(crate) fn each_number(&self, rows: &[u32], mut tell: impl FnMut(usize, &[f64])) {
+        for piece in rows.chunks(PIECE) {
+            for (at, (_, column)) in self.numeric().enumerate() {
+                tell(at, &column.numbers_of(piece).unwrap_or_default());
+            }
+        }
+    }
+
     pub(crate) fn categorical(&self) -> impl Iterator<Item = (&str, &Column)> {
         self.features(&self.categorical)
     }
@@ -358,15 +381,28 @@ fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), E
     Ok(())
 }
 
-/// Refuses numbers whose squares could not be summed: centre and scale would be infinite.
-fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
+/// Refuses numbers whose squares could not be summed: centre and scale would be infinite. Tells which
+/// columns have a number in every row.
+fn check_numbers(table: &Table, numeric: &[usize]) -> Result<Vec<bool>, Error> {
     const LARGEST: f64 = 1e100;
-    for &at in numeric {
-        let Here::Numbers(numbers) = table.columns()[at].here() else { continue };
-        if let Some(row) = numbers.iter().position(|number| number.abs() > LARGEST) {
+    let mut complete = vec![true; numeric.len()];
+    for start in (0..table.rows()).step_by(PIECE) {
+        let rows: Vec<u32> = (start as u32..table.rows().min(start + PIECE) as u32).collect();
+        for (&at, complete) in numeric.iter().zip(&mut complete) {
+            let numbers = table.columns()[at].numbers_of(&rows).unwrap_or_default();
+            let (mut largest, mut missing) = (0.0_f64, false);
+            for number in &numbers {
+                largest = largest.max(number.abs());
+                missing |= number.is_nan();
+            }
+            *complete &= !missing;
+            if largest <= LARGEST {
+                continue;
+            }
+            let row = numbers.iter().position(|number| number.abs() > LARGEST).unwrap_or_default();
             return Err(Error::from(CellError::Value {
                 origin: table.origin().to_owned(),
-                row: table.first_row() + row as u64 + 1,
+                row: table.first_row() + (start + row) as u64 + 1,
                 column: table.names()[at].clone(),
                 problem: format!(
                     "{:e} is too large; a feature may be from -1e100 to 1e100. Is it a marker of a \
@@ -376,7 +412,7 @@ fn check_size(table: &Table, numeric: &[usize]) -> Result<(), Error> {
             }));
         }
     }
-    Ok(())
+    Ok(complete)
 }
 
 /// The rows in which none of the needed columns is missing.

@@ -9,7 +9,7 @@ use steffle_model::record::{Records, Rows};
 use super::{Coding, MISSING_NAME, Numeric, Schema};
 use crate::dataset::Dataset;
 use crate::recipe::Missing;
-use crate::table::{Categories, Column, Here, Spoiled, Table};
+use crate::table::{Categories, Column, Here, PIECE, Spoiled, Table};
 use crate::{CellError, Error};
 
 /// Cells that the schema has no feature for, by column.
@@ -119,9 +119,6 @@ enum Merges {
     Done,
     ToDo,
 }
-
-/// Rows that are encoded at a time: beside the table and the encoded rows there is only a piece more.
-const PIECE: usize = 1 << 15;
 
 fn encode_rows(
     table: &Table,

@@ -138,7 +138,7 @@ fn classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Er
 /// The class of each row, the same in all rows of a unit.
 fn unit_classes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Vec<u16>, Error> {
     let mut classes = classes(data, rows, schema)?;
-    one_per_unit(data, rows, &data.ids(rows), &mut classes);
+    one_per_unit(data, rows, &mut classes);
     Ok(classes)
 }
 
@@ -177,10 +177,11 @@ fn classes_of(
 
 /// Gives all rows of a unit the class of its row with the smallest record id. A unit has one class;
 /// that its rows differ is not told.
-fn one_per_unit(data: &Dataset, rows: &[u32], ids: &[u64], classes: &mut [u16]) {
+fn one_per_unit(data: &Dataset, rows: &[u32], classes: &mut [u16]) {
     let Some(units) = data.units() else { return };
+    let ids = data.ids(rows);
     let mut first: HashMap<u32, (u64, u16)> = HashMap::new();
-    for ((&row, &id), &class) in rows.iter().zip(ids).zip(&*classes) {
+    for ((&row, id), &class) in rows.iter().zip(ids).zip(&*classes) {
         let kept = first.entry(units[row as usize]).or_insert((id, class));
         *kept = (*kept).min((id, class));
     }

@@ -27,19 +27,10 @@ pub struct Moments {
 impl Moments {
     /// Of the values that are not missing.
     pub fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let present = values.filter(|value| !value.is_nan());
-        let Some(origin) = present.clone().next() else {
-            return Self::default();
-        };
-        // Sums are taken from the first value: a constant column has deviations of exactly 0.
-        let (mut count, mut sum) = (0, 0.0);
-        for value in present.clone() {
-            count += 1;
-            sum += value - origin;
-        }
-        let shift = sum / count as f64;
-        let squares = present.map(|value| (value - origin - shift).powi(2)).sum();
-        Self { count, mean: origin + shift, squares }
+        let mut taken = Taken::default();
+        taken.sum(values.clone());
+        taken.square(values);
+        taken.moments()
     }
 
     /// Of two sets of values together (Chan, Golub & LeVeque 1979).
@@ -68,6 +59,39 @@ impl Moments {
     }
 }
 
+/// Moments of values that come in pieces, all of them twice: for the sum, and then for the squares.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    /// The first value, which sums are taken from: a constant column has deviations of exactly 0.
+    origin: Option<f64>,
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Taken {
+    fn sum(&mut self, values: impl Iterator<Item = f64>) {
+        for value in values.filter(|value| !value.is_nan()) {
+            self.count += 1;
+            self.sum += value - *self.origin.get_or_insert(value);
+        }
+    }
+
+    fn square(&mut self, values: impl Iterator<Item = f64>) {
+        let Some(origin) = self.origin else { return };
+        let shift = self.sum / self.count as f64;
+        for value in values.filter(|value| !value.is_nan()) {
+            self.squares += (value - origin - shift).powi(2);
+        }
+    }
+
+    fn moments(self) -> Moments {
+        let Self { origin, count, sum, squares } = self;
+        let mean = origin.map_or(0.0, |origin| origin + sum / count as f64);
+        Moments { count, mean, squares }
+    }
+}
+
 /// One silo's summary: moments of its numeric columns, names of everything else.
 ///
 /// Moments are of training rows only. Names come from all usable rows: they are agreed, not
@@ -88,13 +112,13 @@ pub struct Summary {
 impl Summary {
     /// The summary of a silo whose training rows are given.
     pub fn of(data: &Dataset, training: &[u32]) -> Self {
-        let moments = |(name, column): (&str, &Column)| {
-            let numbers = column.numbers_of(training).unwrap_or_default();
-            (name.to_owned(), Moments::of(numbers.iter().copied()))
-        };
+        let mut taken = vec![Taken::default(); data.numeric().count()];
+        data.each_number(training, |at, numbers| taken[at].sum(numbers.iter().copied()));
+        data.each_number(training, |at, numbers| taken[at].square(numbers.iter().copied()));
+        let named = data.numeric().zip(taken);
         Self {
             rows: training.len() as u64,
-            numeric: data.numeric().map(moments).collect(),
+            numeric: named.map(|((name, _), own)| (name.to_owned(), own.moments())).collect(),
             ..data.names().clone()
         }
     }
@@ -211,9 +235,7 @@ impl Summary {
 /// silo may be the one that misses it.
 fn indicators(data: &Dataset) -> impl Iterator<Item = (String, BTreeSet<String>)> {
     let wanted = data.recipe().missing == Missing::Impute;
-    data.numeric().filter(move |_| wanted).map(|(name, column)| {
-        let numbers = column.numbers_of(data.rows()).unwrap_or_default();
-        let missing = numbers.iter().any(|number| number.is_nan());
+    data.numeric().zip(data.gappy()).filter(move |_| wanted).map(|((name, _), missing)| {
         let level = missing.then(|| MISSING_NAME.to_owned());
         (name.to_owned(), level.into_iter().collect())
     })

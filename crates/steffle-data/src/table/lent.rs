@@ -6,6 +6,10 @@ use std::sync::Arc;
 
 use super::{Categories, Column};
 
+/// Rows of which all columns are read before the next ones are: what is read is small, and the cells of
+/// a matrix that is lent row by row lie beside each other, in the cache.
+pub(crate) const PIECE: usize = 1 << 12;
+
 /// A column of somebody else, read when it is wanted.
 ///
 /// A table of such columns has no second copy of them: what is read is one column at a time, or a few

@@ -30,6 +30,7 @@ pub use categories::{Categories, MISSING_LEVEL};
 pub use date::DateOrder;
 pub(crate) use date::date_of;
 pub use dialect::{Decimal, Delimiter, Dialect, Encoding};
+pub(crate) use lent::PIECE;
 pub use lent::{Cells, Here, Lent};
 pub use reader::{Columns, Kind, Reader, read, read_as};
 pub(crate) use reader::{read_names, read_parquet_bytes};

@@ -108,7 +108,14 @@ impl Study {
     pub(crate) fn cut(parted: &Parted, cut: Cut) -> Result<Self, Error> {
         let (data, train) = (&parted.data.rows, &parted.rows.train);
         let random = &mut stream(parted.by.seed, 0, Purpose::Partition, 0);
-        let silos = partition(data, train, cut.silos, cut.heterogeneity, random)?;
+        let silos = if cut.silos == 1 && cut.heterogeneity == 0.0 {
+            // All rows, whatever is drawn.
+            let mut all = train.clone();
+            all.sort_unstable();
+            vec![all]
+        } else {
+            partition(data, train, cut.silos, cut.heterogeneity, random)?
+        };
         let rows = match cut.centralisation {
             Centralisation::OneSilo | Centralisation::Silos => silos.clone(),
             Centralisation::CentralAttributes => vec![train.clone()],
