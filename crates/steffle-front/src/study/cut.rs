@@ -113,3 +113,10 @@ impl From<usize> for Cut {
         }
     }
 }
+
+/// Rows in the order of the table: those of the only silo, whatever is drawn.
+pub(super) fn in_order(rows: &[u32]) -> Vec<u32> {
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    rows
+}

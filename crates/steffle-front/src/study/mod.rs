@@ -20,6 +20,7 @@ use steffle_data::{Dataset, Job, Schema, Summary, attributes, encode, partition}
 use steffle_privacy::ledger::Ledger;
 use steffle_process::Journal;
 
+use self::cut::in_order;
 pub use self::cut::{Centralisation, Cut, Split};
 use self::elsewhere::Elsewhere;
 pub(crate) use self::elsewhere::Met;
@@ -108,13 +109,9 @@ impl Study {
     pub(crate) fn cut(parted: &Parted, cut: Cut) -> Result<Self, Error> {
         let (data, train) = (&parted.data.rows, &parted.rows.train);
         let random = &mut stream(parted.by.seed, 0, Purpose::Partition, 0);
-        let silos = if cut.silos == 1 && cut.heterogeneity == 0.0 {
-            // All rows, whatever is drawn.
-            let mut all = train.clone();
-            all.sort_unstable();
-            vec![all]
-        } else {
-            partition(data, train, cut.silos, cut.heterogeneity, random)?
+        let silos = match (cut.silos, cut.heterogeneity) {
+            (1, 0.0) if !train.is_empty() => vec![in_order(train)],
+            (silos, heterogeneity) => partition(data, train, silos, heterogeneity, random)?,
         };
         let rows = match cut.centralisation {
             Centralisation::OneSilo | Centralisation::Silos => silos.clone(),
