@@ -75,7 +75,7 @@ impl Exact {
     /// # Panics
     /// Where they have no integer noise.
     pub fn of_sums(paid: &Reserved<Sums>, sums: &Unreleased<Sums>) -> Self {
-        let Noise::Integer(Noises { theta, table }) = &paid.asked().noise else { panic!() };
+        let Noise::Integer(Noises { theta, table, .. }) = &paid.asked().noise else { panic!() };
         let whitening = paid.asked().whitening.as_deref();
         let thetas = sums.0.thetas.iter().flat_map(|sum| theta_integers(sum, whitening)).collect();
         let tables = sums.0.tables.iter().flatten().map(|&sum| sum as i128).collect();

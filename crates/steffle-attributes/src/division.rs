@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use steffle_model::decode::RoundScale;
 use steffle_model::linear::Whitening;
 use steffle_model::model::Block;
 use steffle_model::scores::Candidates;
@@ -9,21 +10,24 @@ use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
 };
 use steffle_privacy::{Mu, Neighbours, NoiseShares, Sampling};
-use steffle_wire::{Batch, Form, Handover, Question};
+use steffle_wire::{Batch, Handover, Question};
 
-use super::bounds;
 use super::door::{Price, Released, Request, Store, Unreleased};
 use super::error::AttributesDivisionError;
 use super::lattice::{Centred, Lattice, Sizes};
-use super::measured::{MeasureRoom, Measured, Measuring};
+use super::measured::{MeasureRoom, Measured};
 use super::noised::Noise;
-use super::price::{Distances, PriceError};
-use super::sums::{AskedForm, AskedSums, Selection, Shape, Sums, SumsChunk};
+use super::price::{Distances, Noises, PriceError};
+use super::sums::{AskedForm, AskedSums, RoundMessage, Selection, Shape, Sums, SumsChunk};
+use super::sums_share::SharedSums;
 use super::units::UnitsOf;
-use super::{Attributes, Combinations, Terms, UnitList, handed};
+use super::{Attributes, Terms, UnitList, handed};
 use crate::noise::NoiseSource;
 
+mod asked;
 mod releases;
+
+pub use asked::Asked;
 
 /// Holds the sensitive classes and answers with released messages.
 ///
@@ -49,50 +53,6 @@ pub struct About<'a> {
     pub whitening: Option<Arc<Whitening>>,
     /// The request's name.
     pub request: Request,
-}
-
-/// A question that can be measured: what is summed under each class, on which grid.
-pub struct Asked(AskedForm);
-
-impl Asked {
-    /// A question about centred sums of integers; refuses what is outside of the bounds.
-    pub fn on_lattice(
-        question: &Question,
-        blocks: &[Block],
-        classes: usize,
-        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
-    ) -> Result<Self, PriceError> {
-        if question.form != Form::Centred {
-            return Err(PriceError::Clipped);
-        }
-        bounds::check(question, blocks, classes)?;
-        let centred = Centred::new(question, classes);
-        let lattice = Lattice::new(sizes(&centred)?, classes)?;
-        Ok(Self(AskedForm::Centred(centred, Some(lattice))))
-    }
-
-    /// One about sums as they are.
-    fn plain(question: &Question, classes: usize) -> Self {
-        Self(match question.form {
-            Form::Centred => AskedForm::Centred(Centred::new(question, classes), None),
-            Form::Clipped { limit } => {
-                AskedForm::Clipped(Combinations::new(question, classes, limit))
-            }
-        })
-    }
-
-    /// Measures a chunk, where there is something to measure.
-    pub fn measure(
-        &self,
-        part: &mut Measuring<'_>,
-        chunk: &Candidates<'_>,
-        lengths: Option<&[f64]>,
-        room: &mut MeasureRoom,
-    ) {
-        if let AskedForm::Centred(centred, Some(lattice)) = &self.0 {
-            part.add(centred, lattice, chunk, lengths, room);
-        }
-    }
 }
 
 impl AttributesDivision {
@@ -262,35 +222,66 @@ impl AttributesDivision {
         about: About<'_>,
     ) -> Result<Price<Sums>, AttributesDivisionError> {
         self.adds_all_noise()?;
-        let About { blocks, records, charge, whitening, request } = about;
-        let shape = Shape {
-            messages: question.messages(),
-            blocks: blocks.to_vec(),
-            tables: (question.cells.len(), self.classes(), question.columns()),
-        };
-        let retired = self.retired();
-        // Secret coins and accounts of single units are about all records.
-        let partial = question.batch != Batch::All;
-        if partial && (retired.is_some() || matches!(self.terms, Terms::Poisson { .. })) {
-            return Err(Refusal::Kind.into());
-        }
-        let Asked(form) = asked;
         let (share, table) = match &self.terms {
             Terms::Open | Terms::OfMean(_) => {
-                let noise = match &self.terms {
-                    Terms::OfMean(scale) => Noise::Gaussian(scale.scaled(records as f64)),
-                    _ => Noise::None,
-                };
-                let digest = measured.digest;
-                let (left_out, coins) = (None, None);
-                let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
-                return Ok(Price::new(asked, Cost::Revealed, Charge::All, request));
+                return Ok(self.unpriced(question, asked, measured, about));
             }
             Terms::Exact(share) => (share.round, share.table),
             Terms::Poisson { noise_multiplier, table, .. } => {
                 (noise_multiplier.value().powi(-2), *table)
             }
         };
+        let records = about.records;
+        self.priced(question, asked, measured, units, about, |distances, lattice| {
+            distances.noises(lattice, share, table, records)
+        })
+    }
+
+    /// The price of a run that claims nothing.
+    fn unpriced(
+        &self,
+        question: &Question,
+        Asked(form): Asked,
+        measured: &Measured,
+        about: About<'_>,
+    ) -> Price<Sums> {
+        let shape = self.shape(question, about.blocks);
+        let noise = match &self.terms {
+            Terms::OfMean(scale) => Noise::Gaussian(scale.scaled(about.records as f64)),
+            _ => Noise::None,
+        };
+        let (whitening, digest) = (about.whitening, measured.digest);
+        let (left_out, coins) = (None, None);
+        let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
+        Price::new(asked, Cost::Revealed, Charge::All, about.request)
+    }
+
+    fn shape(&self, question: &Question, blocks: &[Block]) -> Shape {
+        Shape {
+            messages: question.messages(),
+            blocks: blocks.to_vec(),
+            tables: (question.cells.len(), self.classes(), question.columns()),
+        }
+    }
+
+    /// The price of sums of integers, with the noise that `noises` makes of how far units move them.
+    fn priced<M: RoundMessage>(
+        &mut self,
+        question: &Question,
+        Asked(form): Asked,
+        measured: &mut Measured,
+        units: &UnitsOf<'_>,
+        about: About<'_>,
+        noises: impl FnOnce(&Distances, &Lattice) -> Result<(Noises, f64), PriceError>,
+    ) -> Result<Price<M>, AttributesDivisionError> {
+        let About { blocks, records, charge, whitening, request } = about;
+        let shape = self.shape(question, blocks);
+        let retired = self.retired();
+        // Secret coins and accounts of single units are about all records.
+        let partial = question.batch != Batch::All;
+        if partial && (retired.is_some() || matches!(self.terms, Terms::Poisson { .. })) {
+            return Err(Refusal::Kind.into());
+        }
         let AskedForm::Centred(_, Some(lattice)) = &form else {
             return Err(PriceError::Clipped.into());
         };
@@ -298,7 +289,7 @@ impl AttributesDivision {
         // Most rounds leave nobody out, and then nothing is looked up.
         let left_out = retired.as_ref().filter(|retired| retired.contains(&true));
         left_out.iter().for_each(|units| distances.leave_out(units));
-        let (noises, squared) = distances.noises(lattice, share, table, records)?;
+        let (noises, squared) = noises(&distances, lattice)?;
         let (thetas, tables) = shape.numbers();
         let (slack, numbers) = noises.slack(thetas, tables);
         let (cost, coins) = match &self.terms {
@@ -331,6 +322,26 @@ impl AttributesDivision {
     ) -> Result<Price<Sums>, AttributesDivisionError> {
         let units = self.store.units().of_positions()?.to_owned();
         self.price(question, asked, measured, &units, about)
+    }
+
+    /// The same where sites share noise, of these scales; refuses where they do not.
+    pub fn price_share(
+        &mut self,
+        question: &Question,
+        asked: Asked,
+        scale: &RoundScale,
+        measured: &mut Measured,
+        about: About<'_>,
+    ) -> Result<Price<SharedSums>, AttributesDivisionError> {
+        let (Some(shares), Terms::Exact(_), Batch::All) =
+            (self.shares, &self.terms, question.batch)
+        else {
+            return Err(Refusal::Kind.into());
+        };
+        let units = self.store.units().of_positions()?.to_owned();
+        self.priced(question, asked, measured, &units, about, |distances, lattice| {
+            distances.shared(lattice, scale, shares.honest())
+        })
     }
 
     /// Answers a question about announced records, of which it holds some, all or none.

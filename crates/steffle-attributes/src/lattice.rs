@@ -1,13 +1,12 @@
 //! The grids on which candidates become integers, fixed by public values before any record is
 //! looked at.
 
+use steffle_model::decode::{RoundBounds, RoundScale, SCORE_STEPS};
 use steffle_model::model::kernel;
+use steffle_model::record::GRID;
 use steffle_wire::{CellQuestion, Question};
 
 use super::PriceError;
-
-/// Scores have this many steps up to their bound.
-const SCORE_STEPS: f64 = 1_048_576.0;
 
 /// Bits of the largest coefficient, at most and at least.
 const BITS: std::ops::RangeInclusive<u32> = 8..=24;
@@ -62,6 +61,29 @@ impl Lattice {
             Some(top) => f64::from((top + 1 - bits.cast_signed()).max(FINEST)).exp2(),
         };
         Ok(Self { coefficient: unit, most: f64::from(bits).exp2(), score: score / SCORE_STEPS })
+    }
+
+    /// The grids that all sites of a run agreed on, for coefficients of so many bits and a model of one
+    /// layer; refuses sizes that exact integers cannot hold.
+    pub(super) fn shared(
+        sizes: Sizes,
+        classes: usize,
+        scale: &RoundScale,
+        bits: u8,
+    ) -> Result<Self, PriceError> {
+        let own = Self::new(sizes, classes)?;
+        let most = f64::from(bits).exp2();
+        // Exponents outside of these are no grid; the agreed bits have to leave sums exact here.
+        let grid = (FINEST..=100).contains(&scale.exponent);
+        if !grid || !RoundBounds::allows(bits) || most > own.most {
+            return Err(PriceError::Range { records: sizes.records });
+        }
+        Ok(Self { coefficient: scale.coefficient(), most, score: own.score })
+    }
+
+    /// What a step of a theta sum and of a table's sum is worth.
+    pub(super) fn units(&self) -> [f64; 2] {
+        [self.coefficient * GRID, self.score]
     }
 
     /// Rounds coefficients of `width` numbers per record, each multiplied by its record's cap before

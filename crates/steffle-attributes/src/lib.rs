@@ -25,6 +25,7 @@ mod price;
 mod share;
 mod store;
 mod sums;
+mod sums_share;
 mod units;
 
 pub(crate) use bounds::CLASSES;
@@ -44,7 +45,8 @@ pub use steffle_wire::{
     ClassRelease, NoiseScale, RandomisedResponse, RandomisedResponseError, Share, Terms,
 };
 pub use store::{Attributes, AttributesError, Sensitive};
-pub use sums::{Selection, Sums, SumsChunk};
+pub use sums::{RoundMessage, Selection, Sums, SumsChunk};
+pub use sums_share::SharedSums;
 pub use units::UnitList;
 
 use combinations::Combinations;

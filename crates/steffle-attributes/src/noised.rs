@@ -1,5 +1,6 @@
 //! The noise of a round's messages: drawn before the sums, added after them.
 
+use steffle_model::decode::{complete, unwhiten};
 use steffle_model::linear::Whitening;
 use steffle_model::model::{Gradient, kernel};
 use steffle_model::record::GRID;
@@ -30,8 +31,8 @@ pub(super) enum Drawn {
 
 /// Noise integers of all numbers of a message, and what they are worth.
 pub(super) struct Integer {
-    noise: IntegerNoise,
-    draws: Vec<i128>,
+    pub(super) noise: IntegerNoise,
+    pub(super) draws: Vec<i128>,
 }
 
 impl Drawn {
@@ -50,7 +51,7 @@ impl Drawn {
                 }
                 Self::Gaussian { thetas, tables }
             }
-            Noise::Integer(Noises { theta, table }) => {
+            Noise::Integer(Noises { theta, table, .. }) => {
                 let mut draw = |noise: &Option<IntegerNoise>, count: u64| {
                     noise.map(|noise| {
                         let draws = source.discrete_gaussians(noise.sigma, count as usize);
@@ -177,14 +178,7 @@ fn noised_theta(
     let noisy = sum.iter().zip(draws).map(|(&sum, &draw)| noise.add(sum, draw));
     let mut noisy: Vec<f64> = noisy.inspect(|value| *squares += value * value).collect();
     if let Some(whitening) = whitening {
-        let outputs = noisy.len() / whitening.size();
-        for output in 0..outputs {
-            let mut column: Vec<f64> =
-                noisy.iter().skip(output).step_by(outputs).copied().collect();
-            whitening.unwhiten(&mut column);
-            let slots = noisy.iter_mut().skip(output).step_by(outputs);
-            slots.zip(column).for_each(|(slot, value)| *slot = value);
-        }
+        unwhiten(whitening, &mut noisy);
     }
     noisy
 }
@@ -193,20 +187,5 @@ fn noised_theta(
 fn complete_pairs(tables: &mut [Vec<f64>], classes: usize) {
     if classes == 2 {
         tables.iter_mut().for_each(|table| complete(table, classes));
-    }
-}
-
-/// The rows of centred tables sum to 0: with two classes the first row is minus the second, with
-/// more the noisy rows are projected. Post-processing, and free.
-fn complete(table: &mut [f64], classes: usize) {
-    let columns = table.len() / classes;
-    if classes == 2 {
-        let (first, second) = table.split_at_mut(columns);
-        first.iter_mut().zip(second).for_each(|(first, second)| *first = -*second);
-        return;
-    }
-    for column in 0..columns {
-        let mean = table.iter().skip(column).step_by(columns).sum::<f64>() / classes as f64;
-        table.iter_mut().skip(column).step_by(columns).for_each(|value| *value -= mean);
     }
 }

@@ -24,8 +24,8 @@
 //! Tests that fail when a step is dropped: `tests::no_store_moves_more_than_the_price` (3, 4),
 //! `fuzz::no_question_moves_more_than_its_price` (1 to 4), `tests::two_passes_must_agree` (2).
 
+use steffle_model::decode::{RoundScale, ShareScale};
 use steffle_model::model::kernel;
-use steffle_model::record::GRID;
 use steffle_privacy::discrete::{SMALLEST_SCALE, slack};
 
 use super::integers::Digest;
@@ -115,6 +115,8 @@ pub(super) struct Noises {
     pub(super) theta: Option<IntegerNoise>,
     /// Of the tables; `None` when they are 0 for every store.
     pub(super) table: Option<IntegerNoise>,
+    /// How many sites' noise counts beside each other; 1 where a site adds all of its own.
+    pub(super) honest: u32,
 }
 
 /// Squared distances of all units, in both messages.
@@ -174,7 +176,9 @@ impl Distances {
 
     /// What a squared distance of 1 costs in either message.
     fn unit_costs(noises: &Noises) -> (f64, f64) {
-        let of = |noise: &Option<IntegerNoise>| noise.map_or(0.0, |noise| noise.unit_cost());
+        let honest = f64::from(noises.honest);
+        let of =
+            |noise: &Option<IntegerNoise>| noise.map_or(0.0, |noise| noise.unit_cost() / honest);
         (of(&noises.theta), of(&noises.table))
     }
 
@@ -213,9 +217,9 @@ impl Distances {
             [Some(_), Some(_)] => share,
             [Some(_), None] => share * (1.0 - table_part),
             [None, Some(_)] => share * table_part,
-            [None, None] => return Ok((Noises { theta: None, table: None }, 0.0)),
+            [None, None] => return Ok((Noises { theta: None, table: None, honest: 1 }, 0.0)),
         };
-        let units = [lattice.coefficient * GRID, lattice.score];
+        let units = lattice.units();
         let realise = |scale: Option<f64>, unit: f64| match scale {
             None => Ok(None),
             Some(scale) => match IntegerNoise::of_scale(scale, unit) {
@@ -229,6 +233,7 @@ impl Distances {
             let noises = Noises {
                 theta: realise(scales[0], units[0])?,
                 table: realise(scales[1], units[1])?,
+                honest: 1,
             };
             let cost = self.dearest(&noises);
             if cost <= allowed && (turn > 1 || cost >= allowed * (1.0 - 1e-6)) {
@@ -239,6 +244,42 @@ impl Distances {
             scales = scales.map(|scale| scale.map(|scale| scale * by));
         }
         Err(PriceError::Range { records })
+    }
+
+    /// The noise of a share of these scales, and what the dearest unit pays where so many shares count.
+    /// It is added to every number that the question has, also where no unit moves one.
+    pub(super) fn shared(
+        &self,
+        lattice: &Lattice,
+        scale: &RoundScale,
+        honest: u32,
+    ) -> Result<(Noises, f64), PriceError> {
+        let [theta, table] = lattice.units();
+        let within = |scale: &ShareScale| {
+            (u128::from(SMALLEST_SCALE)..=LARGEST_SCALE).contains(&scale.sigma)
+                && scale.shift <= ShareScale::MOST_SHIFT
+        };
+        if !scale.theta.iter().chain([&scale.table]).all(within) {
+            return Err(PriceError::Bound(
+                "a share of noise below 2^24 or above 2^100, a larger shift",
+            ));
+        }
+        let noise = |ShareScale { shift, sigma }: ShareScale, unit: f64| IntegerNoise {
+            unit: unit * (-f64::from(shift)).exp2(),
+            shift,
+            sigma,
+        };
+        let noises = Noises {
+            theta: scale.theta.map(|scale| noise(scale, theta)),
+            table: Some(noise(scale.table, table)),
+            honest,
+        };
+        let cost = self.dearest(&noises);
+        if cost < f64::INFINITY {
+            Ok((noises, cost * (1.0 + SAFETY)))
+        } else {
+            Err(PriceError::Bound("a share of noise that costs no number"))
+        }
     }
 }
 

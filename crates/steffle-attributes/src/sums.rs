@@ -45,6 +45,13 @@ pub struct AskedSums {
     pub(super) digest: Digest,
 }
 
+impl AskedSums {
+    /// Refuses sums that are not over the integers that were priced.
+    pub(super) fn fits(&self, sums: &SummedSums) -> Result<(), Unpriced> {
+        if sums.digest == self.digest && !sums.outside { Ok(()) } else { Err(Unpriced) }
+    }
+}
+
 /// How theta sums are formed.
 #[derive(Debug)]
 pub(super) enum AskedForm {
@@ -192,9 +199,7 @@ impl Work for Sums {
         sums: SummedSums,
         writer: &mut Writer,
     ) -> Result<bool, Unpriced> {
-        if sums.digest != asked.digest || sums.outside {
-            return Err(Unpriced);
-        }
+        asked.fits(&sums)?;
         let any = asked.noise != Noise::None;
         noised(&asked, drawn, sums).write(writer);
         Ok(any)
@@ -213,9 +218,17 @@ impl Released<Sums> {
     }
 }
 
-impl Unreleased<Sums> {
+/// A message of a round: its sums are the same, whatever noise they get.
+pub trait RoundMessage:
+    Message + for<'a> Work<Asked = AskedSums, Sums = SummedSums, Chunk<'a> = SumsChunk<'a>>
+{
+}
+
+impl RoundMessage for Sums {}
+
+impl<M: RoundMessage> Unreleased<M> {
     /// Empty sums of what a paid price asked for.
-    pub fn empty(paid: &Reserved<Sums>) -> Self {
+    pub fn empty(paid: &Reserved<M>) -> Self {
         let AskedSums { shape, .. } = paid.asked();
         let (cells, classes, columns) = shape.tables;
         Self(SummedSums {

@@ -10,8 +10,8 @@ use steffle_server::federation::Federation;
 use steffle_server::game::ChiSquareGame;
 use steffle_server::train::Exact;
 use steffle_wire::{
-    Added, Batch, CellQuestion, Form, Kind, Opening, Question, RoundReply, Share, Terms, decode,
-    parse,
+    Added, Batch, CellQuestion, Form, Kind, Opening, Question, RoundReply, RoundTotals, Share,
+    Terms, decode, parse,
 };
 
 use crate::population::Population;
@@ -62,7 +62,7 @@ const FEW: usize = 8;
 const SOME: usize = 40;
 
 /// mu of every round where noise is to be next to nothing: a ten-thousandth of what a record moves.
-const LOUD: f64 = 1e4;
+pub(crate) const LOUD: f64 = 1e4;
 
 impl Interactive {
     /// Rounds that promise (epsilon, delta) to people of `classes` classes; refuses what no noise
@@ -94,7 +94,7 @@ impl Interactive {
     /// for all people, so that the canary is asked about in every round.
     pub(crate) fn exact(&self) -> Exact {
         let (epsilon, delta, _) = self.promise;
-        Exact { epsilon, delta, cap: None, shaped: true, by_record: false }
+        Exact { epsilon, delta, cap: None, shaped: true, by_record: false, shares: None }
     }
 
     fn at_theta(mut self) -> Result<Self, AuditError> {
@@ -244,7 +244,7 @@ pub(crate) fn messages(heard: &[Heard]) -> Result<Vec<(What, Vec<f64>)>, AuditEr
             continue;
         }
         // What one node sent, read as the server reads the total of all.
-        let (_, private) = decode::<RoundReply>(reader)?.total()?;
+        let RoundTotals { private, .. } = decode::<RoundReply>(reader)?.total()?;
         let Some(sums) = private else { continue };
         messages.push((What::Table(envelope.round), sums.tables.concat()));
         messages.push((What::Theta(envelope.round), sums.thetas.concat()));

@@ -40,6 +40,7 @@ mod play;
 mod population;
 mod proportion;
 mod shared;
+mod shared_rounds;
 mod tap;
 pub mod transcript;
 
@@ -50,6 +51,7 @@ pub use mechanism::{Compared, Expected, Mechanism, Noise, Promise, Seen, What, W
 pub use once::{OneShot, Response};
 pub use play::{Settings, audit};
 pub use shared::SharedOneShot;
+pub use shared_rounds::SharedRounds;
 
 #[cfg(test)]
 mod tests;

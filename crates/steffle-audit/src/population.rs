@@ -7,7 +7,7 @@ use steffle_model::record::{Layout, Records, Rows};
 use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_server::federation::{Agreement, Federation, RunKind};
-use steffle_site::node::{Allows, Encoded, Node};
+use steffle_site::node::{Encoded, Node};
 use steffle_wire::{RunId, SchemaHash};
 
 use crate::tap::Tapped;
@@ -123,8 +123,8 @@ impl Population {
             let attributes = Attributes::new(ids, classes, self.objective.classes);
             let records = records.map_err(|error| wrong(&error))?;
             let attributes = attributes.map_err(|error| wrong(&error))?;
-            let allows = Allows { masked: true, ..Allows::default() };
-            Ok(Node::new(Encoded::new(Some(records), Some(attributes))).allowing(allows))
+            let held = Encoded::new(Some(records), Some(attributes));
+            Ok(Node::new(held).read_in_totals_by_an_audit())
         };
         let nodes = (0..u64::from(count)).map(node).collect::<Result<_, AuditError>>()?;
         self.federation(nodes, noise)

@@ -89,6 +89,23 @@ fn shared_noise_attains_its_claim_against_so_many_and_not_more() {
     assert!((found / 0.6_f64.sqrt() - 1.0).abs() < 0.06, "{found}");
 }
 
+/// The same of rounds: with two silos' shares subtracted they attain the claim and keep it, with a third
+/// one's they do not.
+#[test]
+fn rounds_of_shared_noise_attain_their_claim_against_so_many_and_not_more() {
+    let shares = NoiseShares::new(5, 2).unwrap();
+    let attacked = |classes, notion, known, runs| {
+        let mechanism = SharedRounds::new(epsilon(1.0), delta(), classes, notion, shares, known);
+        audited(&mechanism.unwrap(), runs)
+    };
+    tight(&attacked(2, &BOTH[0], 2, 10_000));
+    tight(&attacked(3, &BOTH[1], 2, 10_000));
+    let finding = attacked(2, &BOTH[0], 3, 5_000);
+    assert!(finding.violation && finding.lower_mu > finding.claimed_mu, "{finding:?}");
+    let found = finding.estimated_mu.unwrap() / finding.claimed_mu.unwrap();
+    assert!((found / 1.5_f64.sqrt() - 1.0).abs() < 0.05, "{found}");
+}
+
 #[test]
 fn randomised_response_attains_its_epsilon_and_keeps_it() {
     for (epsilon, classes) in [(1.0, 2), (1.5, 3), (3.0, 5)] {

@@ -90,7 +90,8 @@ fn once(
     let mut variance = 0.0;
     match job {
         Job::Exact => {
-            let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
+            let exact =
+                Exact { epsilon, delta, cap: None, shaped: true, by_record: true, shares: None };
             let settings = Settings {
                 mode: Mode::Exact(exact),
                 length: Length::Rounds(25),

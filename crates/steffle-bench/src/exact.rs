@@ -34,7 +34,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
          {rounds} rounds, {threads} thread(s), best of {repeat}"
     );
     let delta = (records as f64).powi(-2).try_into()?;
-    let exact = Exact { epsilon: 1.0.try_into()?, delta, cap: None, shaped: true, by_record: true };
+    let exact = Exact {
+        epsilon: 1.0.try_into()?,
+        delta,
+        cap: None,
+        shaped: true,
+        by_record: true,
+        shares: None,
+    };
     let (mut private, mut open) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..repeat {
         if !alone {

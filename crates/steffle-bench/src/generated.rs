@@ -135,7 +135,7 @@ fn line(layout: Layout, levels: usize, rows: usize, classes: usize, epsilon: f64
     let (records, s) = silo(layout, levels, rows, classes)?;
     let attributes = Attributes::new(records.ids().to_vec(), Sensitive::new(s), classes)?;
     let mut federation = Federation::join(InProcess::silos([(records, attributes)]), agreement)?;
-    let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true };
+    let exact = Exact { epsilon, delta, cap: None, shaped: true, by_record: true, shares: None };
     let settings = Settings {
         lambda: LAMBDA,
         mode: Mode::Exact(exact),

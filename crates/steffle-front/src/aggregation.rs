@@ -112,7 +112,7 @@ pub(crate) fn leaves(study: &Study, names: &[Leaves]) -> Vec<Leaves> {
     table.push(needed("hello", "a key and a nonce of the run, signed", 1));
     table.push(needed(
         "receipts",
-        "what each release of the site's store cost, and the dearest sum of it",
+        "how often the site's store answered, and the run's share of its budget",
         1,
     ));
     table.push(needed("refusals", "a code, and words about the question or the site's policy", 0));

@@ -287,3 +287,106 @@ fn lines_come_back_from_text() {
         assert_eq!(Line::from_text(text), None, "{text}");
     }
 }
+
+/// What a mask is made of, each of which can be left out.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a part of its own")]
+struct Bound {
+    history: bool,
+    roster: bool,
+    sequence: bool,
+    sign: bool,
+}
+
+const ALL: Bound = Bound { history: true, roster: true, sequence: true, sign: true };
+
+/// A mask's name, made by hand of the design's words.
+fn name(bound: Bound, roster: Hash, all: &[Asked<'_>]) -> Hash {
+    let mut now = [0; 32];
+    let from = if bound.history { 0 } else { all.len().saturating_sub(1) };
+    for asked in &all[from..] {
+        let sequence = if bound.sequence { asked.sequence } else { 0 };
+        let (sequence, round) = (sequence.to_le_bytes(), asked.round.to_le_bytes());
+        let body = hash(&[asked.body]);
+        now = hash(&[b"steffle history 1", &now, &sequence, &[asked.kind], &round, &body]);
+    }
+    let roster = if bound.roster { roster } else { [0; 32] };
+    hash(&[b"steffle mask 1", &RUN, &roster, &now])
+}
+
+/// The mask of one of three sites under a name, by hand: X25519, HKDF and ChaCha20 by pairs.
+fn by_hand(site: u8, bound: Bound, context: Hash) -> Vec<i128> {
+    use chacha20::cipher::{KeyIvInit as _, StreamCipher as _};
+    let greetings: Vec<Greeting> = (0..3).map(|site| greeting(site, 3, TERMS)).collect();
+    // Places are those of fingerprints.
+    let roster = roster(3);
+    let mut placed: Vec<(usize, u8)> =
+        (0..3).map(|site| (roster.place(identity(site).fingerprint()).unwrap(), site)).collect();
+    placed.sort_unstable();
+    let said: Vec<Vec<u8>> =
+        placed.iter().map(|(_, site)| greetings[usize::from(*site)].hello().to_bytes()).collect();
+    let salt = hash(&said.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let place = |of: u8| placed.iter().find(|(_, site)| *site == of).unwrap().0;
+    let mut mask = vec![0_i128; 8];
+    for other in (0..3).filter(|other| *other != site) {
+        let own = x25519_dalek::StaticSecret::from(secret(site).key);
+        let theirs = x25519_dalek::StaticSecret::from(secret(other).key);
+        let shared = own.diffie_hellman(&x25519_dalek::PublicKey::from(&theirs));
+        let (mine, others) = (place(site), place(other));
+        let (low, high) = (mine.min(others) as u64, mine.max(others) as u64);
+        let info = hash(&[&context, &low.to_le_bytes(), &high.to_le_bytes()]);
+        let mut key = [0; 32];
+        hkdf::Hkdf::<sha2::Sha256>::new(Some(&salt), shared.as_bytes())
+            .expand(&info, &mut key)
+            .unwrap();
+        let mut bytes = vec![0_u8; 16 * mask.len()];
+        chacha20::ChaCha20::new(&key.into(), &[0; 12].into()).apply_keystream(&mut bytes);
+        for (own, bytes) in mask.iter_mut().zip(bytes.as_chunks().0) {
+            let pad = i128::from_le_bytes(*bytes);
+            let adds = mine < others || !bound.sign;
+            *own = if adds { own.wrapping_add(pad) } else { own.wrapping_sub(pad) };
+        }
+    }
+    mask
+}
+
+/// What every part of a mask is there for: made by hand without it, masks cancel, or come again, in the
+/// attack that it closes; with it, and made by this crate, they do not. So whoever leaves one out here
+/// sees this test fail.
+#[test]
+fn a_mask_without_history_roster_sequence_or_sign_would_show_a_site() {
+    let own = roster(3).digest();
+    let (meet, body) = (asked(2, 15, 0, b"meet"), asked(6, 4, 7, b"body"));
+    let (taken, other) = (asked(5, 8, 0, b"all are members"), asked(5, 8, 0, b"nobody is"));
+    let total = |bound: Bound, asked: [&[Asked<'_>]; 3]| {
+        let masks = (0_u8..).zip(asked).map(|(at, all)| by_hand(at, bound, name(bound, own, all)));
+        masks.reduce(|a, b| a.iter().zip(b).map(|(a, b)| a.wrapping_add(b)).collect()).unwrap()
+    };
+    let crate_s = |all: &[Asked<'_>], site: usize| {
+        let mut history = meetings(3)[site].history();
+        all.iter().for_each(|asked| history.push(asked));
+        meetings(3)[site].pads(&history.context()).unwrap().next(8)
+    };
+    let usual = [meet, taken, body];
+    for site in 0..3 {
+        assert_eq!(by_hand(site, ALL, name(ALL, own, &usual)), crate_s(&usual, site.into()));
+    }
+    let noise = |numbers: &[i128]| numbers.iter().all(|number| number.unsigned_abs() > 1 << 90);
+    assert_eq!(total(ALL, [&usual; 3]), [0; 8]);
+    // History: one site took something else in, then all are asked the same.
+    let apart: [&[Asked<'_>]; 3] = [&usual, &[meet, other, body], &usual];
+    assert!(noise(&total(ALL, apart)));
+    assert_eq!(total(Bound { history: false, ..ALL }, apart), [0; 8], "that site's table alone");
+    // Sequence: the same question comes again; the difference of two replies would be in the clear.
+    let again = [meet, taken, asked(7, 4, 7, b"body")];
+    let forgets = Bound { sequence: false, ..ALL };
+    assert_ne!(name(ALL, own, &usual), name(ALL, own, &again));
+    assert_eq!(name(forgets, own, &usual), name(forgets, own, &again), "one mask, two replies");
+    // Roster: the same question under another roster.
+    let forgets = Bound { roster: false, ..ALL };
+    let larger = roster(4).digest();
+    assert_ne!(name(ALL, own, &usual), name(ALL, larger, &usual));
+    assert_eq!(name(forgets, own, &usual), name(forgets, larger, &usual));
+    // Sign: nothing cancels, and no total is read.
+    assert!(noise(&total(Bound { sign: false, ..ALL }, [&usual; 3])));
+}

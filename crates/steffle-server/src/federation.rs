@@ -6,6 +6,7 @@ mod grants;
 mod once;
 mod roster;
 mod rounds;
+mod shared_rounds;
 mod trip;
 
 pub use gap::{FirstLook, GapEstimate};
@@ -28,6 +29,7 @@ use steffle_wire::{
 
 use self::grants::Said;
 use self::rounds::PaperNoise;
+use self::shared_rounds::Sharing;
 use self::trip::Trips;
 
 /// What a run says it is, to stores that decide whether to take part.
@@ -184,6 +186,8 @@ pub struct Federation<T> {
     offer: Option<CheckedOffer>,
     /// The paper's noise, in a run that claims nothing.
     noise: Option<PaperNoise>,
+    /// What silos agreed on that share the noise of rounds.
+    sharing: Option<Sharing>,
     /// Whether rounds ask for the loss too.
     losses: bool,
     /// What the stores said when they were closed last.
@@ -280,7 +284,7 @@ impl<T: Transport> Gathered<T> {
             Some(met) => shares(met.records as usize, silos.len()),
         };
         let (offer, noise, said) = (None, None, None);
-        let losses = false;
+        let (losses, sharing) = (false, None);
         Ok(Federation {
             trips,
             agreement,
@@ -290,6 +294,7 @@ impl<T: Transport> Gathered<T> {
             holders,
             offer,
             noise,
+            sharing,
             losses,
             said,
         })

@@ -27,6 +27,7 @@ mod response;
 mod round;
 mod summed;
 mod sums;
+mod sums_share;
 mod terms;
 mod transport;
 
@@ -51,9 +52,10 @@ pub use refused::Refused;
 pub use release::{Pool, Release, TakeIn};
 pub use request::{Ask, Done};
 pub use response::{ClassRelease, RandomisedResponse, RandomisedResponseError};
-pub use round::{Loss, Round, RoundReply};
+pub use round::{Loss, Round, RoundReply, RoundTotals};
 pub use summed::{Added, Beyond, Masked, Numbers, Sum, SumRoom, Summand, Summed, Totals};
 pub use sums::{CellSums, PrivateSums, PrivateTotals, PublicSums};
+pub use sums_share::SumsShare;
 pub use terms::{NoiseScale, RowCap, Share, Terms};
 pub use transport::{Answer, Letter, Lost, Transport};
 

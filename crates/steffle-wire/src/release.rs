@@ -49,6 +49,19 @@ pub enum Pool {
         /// What holders elsewhere released about the silo; a silo with both divisions has it.
         sums: Option<FeatureSums>,
     },
+    /// Records, and the Gram matrix of their rows weighed by the curvature of the loss: the common shape
+    /// of noise that sites share in rounds.
+    Curvature {
+        /// Where the run starts.
+        theta: Vec<f64>,
+    },
+    /// Records, and the length at a quantile of their rows under the common shape.
+    Length {
+        /// The shape; `None` where noise has none.
+        gram: Option<Symmetric>,
+        /// The share of rows that are not longer.
+        quantile: f64,
+    },
 }
 
 /// Gives the records of a silo what was released about them.
@@ -65,6 +78,13 @@ pub enum TakeIn {
     Sums(FeatureSums),
     /// The rule that pooled silos decode by.
     Rule(Rule),
+    /// What rows are capped at in rounds whose noise is shared, and the bits of the largest coefficient.
+    Cap {
+        /// The longest row, under the common shape.
+        length: f64,
+        /// Bits.
+        bits: u8,
+    },
 }
 
 /// A store elsewhere answers with sums by silo; with none where what it released goes to the silos by
@@ -132,6 +152,15 @@ impl Encode for Pool {
                 writer.u8(2);
                 writer.option(sums.as_ref(), |writer, sums| sums.write(writer));
             }
+            Self::Curvature { theta } => {
+                writer.u8(3);
+                writer.f64s(theta);
+            }
+            Self::Length { gram, quantile } => {
+                writer.u8(4);
+                writer.option(gram.as_ref(), |writer, gram| gram.encode(writer));
+                writer.f64(*quantile);
+            }
         }
     }
 }
@@ -142,6 +171,11 @@ impl Decode for Pool {
             0 => Ok(Self::Gram { secure_aggregation: reader.flag("secure aggregation")? }),
             1 => Ok(Self::Cap { gram: Symmetric::decode(reader)? }),
             2 => Ok(Self::Moments { sums: reader.option("sums", FeatureSums::decode)? }),
+            3 => Ok(Self::Curvature { theta: reader.f64s()? }),
+            4 => Ok(Self::Length {
+                gram: reader.option("shape", Symmetric::decode)?,
+                quantile: reader.f64()?,
+            }),
             found => Err(CodecError::Tag { what: "pool", found }),
         }
     }
@@ -164,6 +198,11 @@ impl Encode for TakeIn {
                 writer.u32(weights.len() as u32);
                 weights.iter().for_each(|weights| writer.f64s(weights));
             }
+            Self::Cap { length, bits } => {
+                writer.u8(3);
+                writer.f64(*length);
+                writer.u8(*bits);
+            }
         }
     }
 }
@@ -178,6 +217,7 @@ impl Decode for TakeIn {
                 let weights = (0..count).map(|_| reader.f64s()).collect::<Result<_, _>>()?;
                 Ok(Self::Rule(Rule { intercepts, weights }))
             }
+            3 => Ok(Self::Cap { length: reader.f64()?, bits: reader.u8()? }),
             found => Err(CodecError::Tag { what: "take-in", found }),
         }
     }

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
+use steffle_model::decode::RoundScale;
+
 use super::codec::{CodecError, Decode, Encode, Reader, Writer};
 use super::envelope::Kind;
 use super::question::Question;
 use super::request::Ask;
 use super::summed::{Added, Masked, SumRoom, Summed};
 use super::sums::{PrivateSums, PrivateTotals, PublicSums};
+use super::sums_share::SumsShare;
 use super::terms::NoiseScale;
 
 /// Asks for loss and gradient at theta, over all records.
@@ -30,6 +33,8 @@ pub struct Round<'a> {
     /// The paper's noise for this node, about which nothing is claimed; a store whose run claims
     /// something refuses it.
     pub noise: Option<Cow<'a, NoiseScale>>,
+    /// The scale of every site's share of one noise; `None` where each adds all of its own.
+    pub share: Option<RoundScale>,
 }
 
 /// What a node answers to [`Round`]: its part of what its role has.
@@ -38,6 +43,19 @@ pub struct RoundReply {
     pub public: Option<Summed<PublicSums>>,
     /// Sums that do, released.
     pub private: Option<Summed<PrivateSums>>,
+    /// The same where sites share noise.
+    pub shared: Option<Summed<SumsShare>>,
+}
+
+/// What the replies of all nodes to [`Round`] add up to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundTotals {
+    /// Sums that do not involve `s`.
+    pub public: Option<PublicSums>,
+    /// Sums that do.
+    pub private: Option<PrivateTotals>,
+    /// The same where sites share noise.
+    pub shared: Option<SumsShare>,
 }
 
 impl RoundReply {
@@ -77,6 +95,7 @@ impl Encode for Round<'_> {
     fn encode(&self, writer: &mut Writer) {
         self.question.encode(writer);
         writer.option(self.noise.as_ref(), |writer, noise| noise.encode(writer));
+        writer.option(self.share.as_ref(), |writer, share| share.encode(writer));
     }
 
     fn size_hint(&self) -> usize {
@@ -90,7 +109,8 @@ impl Decode for Round<'_> {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let question = Cow::Owned(Question::decode(reader)?);
         let noise = reader.option("noise", NoiseScale::decode)?;
-        Ok(Self { question, noise: noise.map(Cow::Owned) })
+        let share = reader.option("share", RoundScale::decode)?;
+        Ok(Self { question, noise: noise.map(Cow::Owned), share })
     }
 }
 
@@ -114,18 +134,21 @@ impl Encode for RoundReply {
     fn encode(&self, writer: &mut Writer) {
         writer.option(self.public.as_ref(), |writer, public| public.encode(writer));
         writer.option(self.private.as_ref(), |writer, private| private.encode(writer));
+        writer.option(self.shared.as_ref(), |writer, shared| shared.encode(writer));
     }
 
     fn size_hint(&self) -> usize {
         let public = self.public.as_ref().map_or(0, Encode::size_hint);
-        public + self.private.as_ref().map_or(0, Encode::size_hint)
+        let shared = self.shared.as_ref().map_or(0, Encode::size_hint);
+        public + shared + self.private.as_ref().map_or(0, Encode::size_hint)
     }
 }
 
 impl Decode for RoundReply {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         let public = reader.option("public sums", Summed::decode)?;
-        Ok(Self { public, private: reader.option("private sums", Summed::decode)? })
+        let private = reader.option("private sums", Summed::decode)?;
+        Ok(Self { public, private, shared: reader.option("shared sums", Summed::decode)? })
     }
 }
 
@@ -137,25 +160,33 @@ impl Masked for RoundReply {
         if let Some(private) = &mut self.private {
             private.mask(pads);
         }
+        if let Some(shared) = &mut self.shared {
+            shared.mask(pads);
+        }
     }
 }
 
 impl Added for RoundReply {
-    type Total = (Option<PublicSums>, Option<PrivateTotals>);
+    type Total = RoundTotals;
 
     fn add(&mut self, other: &Self) -> Result<(), CodecError> {
         add(self.public.as_mut(), other.public.as_ref())?;
-        add(self.private.as_mut(), other.private.as_ref())
+        add(self.private.as_mut(), other.private.as_ref())?;
+        add(self.shared.as_mut(), other.shared.as_ref())
     }
 
     fn add_next(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
         add_next(self.public.as_mut(), "public sums", reader)?;
-        add_next(self.private.as_mut(), "private sums", reader)
+        add_next(self.private.as_mut(), "private sums", reader)?;
+        add_next(self.shared.as_mut(), "shared sums", reader)
     }
 
     fn total(&self) -> Result<Self::Total, CodecError> {
-        let public = self.public.as_ref().map(Added::total).transpose()?;
-        Ok((public, self.private.as_ref().map(Added::total).transpose()?))
+        Ok(RoundTotals {
+            public: self.public.as_ref().map(Added::total).transpose()?,
+            private: self.private.as_ref().map(Added::total).transpose()?,
+            shared: self.shared.as_ref().map(Added::total).transpose()?,
+        })
     }
 }
 

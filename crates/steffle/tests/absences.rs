@@ -82,9 +82,17 @@ fn only_the_attributes_division_reads_s() {
     }
     let door = ["steffle-attributes/src/door.rs"];
     assert_absent("steffle-attributes", &["attributes.classes()"], &door);
-    // What the door shows is seen by the five messages alone.
-    let messages = ["door.rs", "sums.rs", "features.rs", "share.rs", "classes.rs", "counts.rs"]
-        .map(|file| format!("steffle-attributes/src/{file}"));
+    // What the door shows is seen by the six messages alone.
+    let messages = [
+        "door.rs",
+        "sums.rs",
+        "sums_share.rs",
+        "features.rs",
+        "share.rs",
+        "classes.rs",
+        "counts.rs",
+    ]
+    .map(|file| format!("steffle-attributes/src/{file}"));
     let messages = messages.each_ref().map(String::as_str);
     assert_absent("steffle-attributes", &["door::Held", "Held<"], &messages);
 }
@@ -103,7 +111,9 @@ fn one_function_releases_what_is_computed_from_s() {
     // Replies that involve s have no encoding of their own.
     let all = ["steffle-wire", "steffle-attributes", "steffle-site"].map(sources);
     for (path, code) in all.into_iter().flatten() {
-        for reply in ["PrivateSums", "FeatureReply", "FeatureSums", "Classes", "NoisyCounts"] {
+        for reply in
+            ["PrivateSums", "FeatureReply", "FeatureSums", "Classes", "NoisyCounts", "SumsShare"]
+        {
             let encodes = code.contains(&format!("impl Encode for {reply} "));
             assert!(!encodes, "{} encodes {reply}", path.display());
         }
@@ -111,6 +121,7 @@ fn one_function_releases_what_is_computed_from_s() {
     // As parts of sums over sites they are made of what was released.
     for (file, call) in [
         ("sums.rs", "self.read()?.summed("),
+        ("sums_share.rs", "self.read()?.summed("),
         ("features.rs", "self.read()?.summed("),
         ("counts.rs", "self.read()?.summed("),
     ] {
@@ -129,6 +140,7 @@ fn one_function_releases_what_is_computed_from_s() {
     // And the functions that write them are called by the messages alone.
     for (file, call) in [
         ("sums.rs", "noised(&asked, drawn, sums).write("),
+        ("sums_share.rs", "SumsShare { thetas, tables }.write("),
         ("features.rs", "FeatureReply { silos: reply }.write("),
         ("counts.rs", "NoisyCounts { counts: counts.collect(), deviation }.write("),
         ("classes.rs", "Classes { ids, classes: answers }.write("),
@@ -137,6 +149,18 @@ fn one_function_releases_what_is_computed_from_s() {
             assert_absent(name, &[call], &[&format!("steffle-attributes/src/{file}")]);
         }
     }
+}
+
+/// A node that shares secret noise without masks is an audit's alone.
+#[test]
+fn only_an_audit_shares_secret_noise_without_masks() {
+    let call = "read_in_totals_by_an_audit";
+    for name in
+        ["steffle-data", "steffle-front", "steffle-process", "steffle-cli", "steffle-python"]
+    {
+        assert_absent(name, &[call], &[]);
+    }
+    assert_absent("steffle-site", &[call], &["src/node/mod.rs"]);
 }
 
 #[test]

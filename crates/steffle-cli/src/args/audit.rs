@@ -97,7 +97,7 @@ pub(crate) struct AuditArgs {
     /// Who asks; only the rounds of steffle have a choice
     #[arg(long, value_name = "WHO", default_value = "static")]
     pub(crate) server: Asking,
-    /// With one-shot: silos that share one noise [default: one silo with all of its own]
+    /// With steffle and one-shot: silos that share one noise [default: one silo with all of its own]
     #[arg(long, value_name = "N")]
     pub(crate) silos: Option<u32>,
     /// With --silos: how many of them the claim lets help the server [default: less than half]

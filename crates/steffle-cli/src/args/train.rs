@@ -202,7 +202,7 @@ pub(crate) struct TrainArgs {
         help_heading = "Privacy"
     )]
     pub(crate) secure_aggregation: Option<bool>,
-    /// With --pool --secure-aggregation: how much of the noise each silo adds: each (all of it; the
+    /// With --secure-aggregation (one-shot: and --pool): how much of the noise each silo adds: each (all of it; the
     /// claim holds whoever else is there) or once (a share: all silos together add one noise, and the
     /// claim is against the server and --colluders of them) [default: each]
     #[arg(

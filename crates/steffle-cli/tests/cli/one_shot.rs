@@ -187,14 +187,59 @@ fn noise_once_says_whom_it_is_against() {
         "{}",
         refused.stderr
     );
-    for method in ["steffle", "randomised-response"] {
-        let flags = ["train", "--method", method, "--noise-shares", "once", "--epsilon", "1"];
+    for method in ["fermi", "randomised-response"] {
+        let flags = ["train", "--method", method, "--noise-shares", "once"];
         let refused = place.run(&[&flags[..], &MEANING, &PAIRS].concat());
         assert!(
-            refused.status == 2 && refused.stderr.contains("one-shot alone"),
+            refused.status == 2 && refused.stderr.contains("steffle and one-shot alone"),
             "{}",
             refused.stderr
         );
+    }
+}
+
+/// The same of the interactive method, whose rounds share noise.
+#[test]
+fn noise_once_of_rounds_says_whom_it_is_against() {
+    let place = Place::new("rounds-shares");
+    place.write("people.csv", pairs(0..600));
+    let common = ["train", "--secure-aggregation", "--rounds", "4", "--epsilon", "1"];
+    let common = [&common[..], &["--silos", "5"], &MEANING, &PAIRS].concat();
+    let once = [&common[..], &["--noise-shares", "once", "--colluders", "2"]].concat();
+    let plan = place.json(&[&once[..], &["--dry-run"]].concat());
+    let run = place.json(&[&once[..], &["--out", "run"]].concat());
+    for value in [&plan, &run] {
+        let claim = &value["privacy"]["claim"];
+        assert_eq!((number(claim, "/epsilon"), &claim["noise_shares"]), (1.0, &"once".into()));
+        assert_eq!(claim["against"], "the server and any 2 of the 5 silos together");
+        let alone = number(claim, "/epsilon_alone");
+        assert!(alone > 1.7 && alone < 2.0, "{alone}");
+        let statement = value["privacy"]["statement"].as_str().unwrap();
+        for words in ["adds a share to every round", "a matrix of products of features"] {
+            assert!(statement.contains(words), "{words}: {statement}");
+        }
+    }
+    assert!(
+        number(&run, "/trips") <= number(&plan, "/trips"),
+        "{} {}",
+        run["trips"],
+        plan["trips"]
+    );
+    let each = place.json(&[&common[..], &["--out", "each"]].concat());
+    assert_eq!(each["privacy"]["claim"], Value::Null);
+    for (flags, status, words) in [
+        (&["--noise-shares", "once", "--colluders", "4"][..], 2, "minus 2"),
+        (&["--colluders", "1"], 2, "none is shared"),
+        (&["--noise-shares", "once", "--noise", "secure"], 3, "not masked"),
+        (&["--noise-shares", "once", "--model", "mlp:3"], 2, "linear models"),
+        (&["--noise-shares", "once", "--secure-aggregation", "false"], 2, "sums over all silos"),
+        (&["--noise-shares", "once", "--mode", "poisson"], 2, "mode poisson"),
+        (&["--noise-shares", "once", "--batch", "20"], 2, "blocks of records"),
+        (&["--noise-shares", "once", "--unit", "region"], 2, "several rows"),
+    ] {
+        let refused = place.run(&[&common[..], flags, &["--out", "refused"]].concat());
+        let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(refused.status == status && said.contains(words), "{flags:?}: {said}");
     }
 }
 

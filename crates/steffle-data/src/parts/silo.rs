@@ -197,8 +197,8 @@ impl Silo {
         let SitePolicy { epsilon, rounds, methods, pool, simulations } = self.policy.clone();
         let secret = self.role != Holds::Records && !simulations;
         let booked = self.role == Holds::Records || self.ledger.is_some();
-        let (no_pool, unbooked, masked, not_declared) = (!pool, !booked, false, true);
-        Allows { epsilon, rounds, methods, no_pool, secret, unbooked, masked, not_declared }
+        let (no_pool, unbooked, not_declared) = (!pool, !booked, true);
+        Allows { epsilon, rounds, methods, no_pool, secret, unbooked, not_declared }
     }
 
     /// The files that it names.

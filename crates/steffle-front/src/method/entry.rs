@@ -239,8 +239,10 @@ pub(crate) fn usual_reason(entry: &Entry, key: &str) -> Reason {
             "add <method one-shot>, or leave it out",
         ),
         "noise-shares" | "colluders" => (
-            format!("{key} means nothing to {name}: silos share the noise of one-shot alone"),
-            "add <method one-shot>, <pool> and <secure-aggregation>, or leave it out",
+            format!(
+                "{key} means nothing to {name}: silos share the noise of steffle and one-shot alone"
+            ),
+            "use <method steffle> or <method one-shot>, with <secure-aggregation>, or leave it out",
         ),
         "max-excess" if entry.settings.contains(&"epsilon") => (
             format!(

@@ -4,7 +4,7 @@
 use steffle::division::records::RowCap;
 use steffle::noise::NoiseKind;
 use steffle::train::{Exact, Paper};
-use steffle_privacy::{Delta, Epsilon};
+use steffle_privacy::{Delta, Epsilon, NoiseShares};
 
 use super::{Accounting, Given, Mode, NoiseOrigin, NoiseShape, Reason, Written};
 use crate::Error;
@@ -87,8 +87,12 @@ impl Noise {
         budget(self.epsilon, self.delta)
     }
 
-    /// The core's settings.
-    pub(crate) fn to_core(self, mode: Mode) -> Result<steffle::train::Mode, Error> {
+    /// The core's settings, for noise that silos share, where they do.
+    pub(crate) fn to_core(
+        self,
+        mode: Mode,
+        shares: Option<NoiseShares>,
+    ) -> Result<steffle::train::Mode, Error> {
         let (epsilon, delta) = self.budget()?;
         Ok(match self.bounds {
             Bounds::Paper { clip, diameter } => {
@@ -100,7 +104,7 @@ impl Noise {
                 let cap = row_cap.and_then(RowCap::quantile);
                 let shaped = shape == NoiseShape::Shaped;
                 let by_record = accounting == Accounting::Record;
-                let exact = Exact { epsilon, delta, cap, shaped, by_record };
+                let exact = Exact { epsilon, delta, cap, shaped, by_record, shares };
                 match mode {
                     // With two classes the centred pair covers a missing value as well: it
                     // contributes 0, between the +v and -v of the two.

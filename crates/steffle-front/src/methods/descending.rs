@@ -5,8 +5,9 @@ use steffle::noise::NoiseKind;
 use steffle::protocol::Batch;
 use steffle::train::{PROBES, Schedule};
 use steffle_privacy::ledger::{Claim, Statement};
-use steffle_privacy::{Delta, Mu, gdp};
+use steffle_privacy::{Delta, Mu, NoiseShares, gdp};
 
+use super::shares::{self, Asked};
 use crate::Error;
 use crate::leaves::{Counts, Leaves};
 use crate::method::{
@@ -27,6 +28,10 @@ pub(crate) struct Descending {
     pub(crate) steps: Steps,
     /// Whether sums are added up under masks.
     pub(crate) secure_aggregation: bool,
+    /// Whether and how silos share noise.
+    asked: Asked,
+    /// The same, of the study's silos.
+    shares: Option<NoiseShares>,
 }
 
 impl Descending {
@@ -49,7 +54,21 @@ impl Descending {
         if secure_aggregation {
             addable(mode, &steps)?;
         }
-        Ok(Self { entry, aim, mode, noise, steps, secure_aggregation })
+        let asked = Asked::read(given, secure_aggregation, "<secure-aggregation>")?;
+        let shares = None;
+        Ok(Self { entry, aim, mode, noise, steps, secure_aggregation, asked, shares })
+    }
+
+    /// Of silos that each add all of their noise, in the clear.
+    pub(crate) fn alone(
+        entry: &'static Entry,
+        aim: Aim,
+        mode: Mode,
+        noise: Option<Noise>,
+        steps: Steps,
+    ) -> Self {
+        let (asked, shares) = (Asked::EACH, None);
+        Self { entry, aim, mode, noise, steps, secure_aggregation: false, asked, shares }
     }
 
     /// Complete and checked for a study.
@@ -59,9 +78,13 @@ impl Descending {
         settled.aim = self.aim.settled(study);
         settled.noise = self.noise.map(|noise| noise.settled(study.rows()));
         settled.steps.settle(self.mode, &sizes);
+        settled.shares = self.asked.of(study)?;
+        if settled.shares.is_some() {
+            sharable(&settled.aim, study)?;
+        }
         let mode = match settled.noise {
             None => steffle::train::Mode::None,
-            Some(noise) => noise.to_core(self.mode)?,
+            Some(noise) => noise.to_core(self.mode, settled.shares)?,
         };
         settled.steps.check(self.aim.lambda, mode, &sizes)?;
         Ok(settled)
@@ -74,6 +97,7 @@ impl Descending {
             noise.write(&mut written);
         }
         written.push("secure-aggregation", self.secure_aggregation.then_some(true));
+        self.asked.write(&mut written);
         self.steps.write(&mut written);
         written
     }
@@ -92,7 +116,9 @@ impl Descending {
         let legs = if study.is_split() { 2 } else { 1 };
         let improved = self.steps.server == ServerKind::Improved;
         let probes = if improved && counts.layers > 1 { PROBES } else { 0 };
-        let before = counts.most_trips() + probes;
+        // Shape, cap and what all take in, where noise is shared.
+        let agreeing = if self.shares.is_some() { 3 } else { 0 };
+        let before = counts.most_trips() + probes + agreeing;
         let trips = self.steps.rounds().map(|rounds| before + 2 + legs * (1 + rounds));
         Announced {
             rounds: self.steps.rounds(),
@@ -199,6 +225,19 @@ impl Descending {
         };
         let place = if central { "" } else { "in each silo, " };
         let source = where_noise_is_from(said, "run on", study.is_paid());
+        if let Some(claim) = shares::claim(said) {
+            let statement = format!(
+                "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
+                 attribute of every {unit}, in each silo, against {}. {} A table and {} rounds on all \
+                 records, integer noise of which each silo adds a share to every round; its shape is a matrix \
+                 of products of features, summed over all silos. {source} Features and labels are not \
+                 protected.",
+                claim.against,
+                claim.words(),
+                plan.rounds()
+            );
+            return Privacy { claim: Some(claim), ..Privacy::holding(said, statement) };
+        }
         let statement = format!(
             "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
              attribute of every {unit}, {place}against {who}: {how}, integer noise. {source} \
@@ -254,6 +293,29 @@ fn addable(mode: Mode, steps: &Steps) -> Result<(), Error> {
             "blocks of records need to know how many every silo has; masks are for all records"
                 .to_owned(),
             "leave out <batch>, or <secure-aggregation>",
+        );
+    }
+    Ok(())
+}
+
+/// Refuses noise that silos share for models and units whose largest part of a message they cannot
+/// agree on.
+fn sharable(aim: &Aim, study: &Study) -> Result<(), Error> {
+    let refuse = |message: &str, help: &str| {
+        Err(Error::conflict("noise-shares", message).with_help(help.to_owned()))
+    };
+    if matches!(aim.model, Some(ModelKind::Mlp(_))) {
+        return refuse(
+            "silos share the noise of rounds of linear models: nobody knows how long a network's gradients are \
+             elsewhere",
+            "leave out <model>, or <noise-shares>, or use <method one-shot>",
+        );
+    }
+    if study.about().largest_unit > 1 {
+        return refuse(
+            "a person has several rows, and silos that share the noise of rounds agree on how far one row moves \
+             a sum",
+            "use <method one-shot> with <pool>, which caps persons, or leave out <noise-shares>",
         );
     }
     Ok(())

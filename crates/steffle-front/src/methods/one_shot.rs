@@ -1,6 +1,5 @@
 //! `one-shot`: one noisy release, then the optimum on what it tells, for any number of lambdas.
 
-mod shares;
 mod told;
 
 use std::sync::Arc;
@@ -13,13 +12,12 @@ use steffle::train::{FairPath, MOST_MODELS, OneShotTerms, target_gap};
 use steffle_privacy::ledger::{Claim, Statement};
 use steffle_privacy::{Delta, NoiseShares};
 
-use self::shares::Asked;
-pub use self::shares::SharedClaim;
 use self::told::Told;
 pub use self::told::{Estimate, OneShotReport};
 use super::builder::builder;
 use super::excess;
 use super::path::{After, leaves, path, reason};
+use super::shares::{self, Asked};
 use crate::Error;
 use crate::clock::Clock;
 use crate::ground::{Ground, OPTIMUM, Public, RULE, explain, failed};
@@ -117,7 +115,10 @@ impl Run {
             return Err(Error::conflict("target-gap", message).with_help(help));
         }
         let (aim, max_excess) = (Aim::read(&ENTRY, given)?, excess::read(given)?);
-        let (asked, shares) = (Asked::read(given, pool, secure_aggregation)?, None);
+        let (asked, shares) = (
+            Asked::read(given, pool && secure_aggregation, "<pool> and <secure-aggregation>")?,
+            None,
+        );
         Ok(Self {
             aim,
             epsilon,

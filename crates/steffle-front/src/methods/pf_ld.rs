@@ -114,7 +114,7 @@ impl Run {
         let usual = StepSizes { theta, dual: STEP };
         let steps = Steps::read(given, ServerKind::LagrangianDual, usual)?;
         let aim = Aim::read(&ENTRY, given)?;
-        let own = Descending { entry: &ENTRY, aim, mode, noise, steps, secure_aggregation: false };
+        let own = Descending::alone(&ENTRY, aim, mode, noise, steps);
         Ok(Self { sign, own, published: None })
     }
 

@@ -31,6 +31,8 @@ pub(crate) static ENTRY: Entry = Entry {
         "accounting",
         "noise",
         "secure-aggregation",
+        "noise-shares",
+        "colluders",
         "clip",
         "diameter",
         "server",
@@ -66,7 +68,7 @@ pub(crate) static ENTRY: Entry = Entry {
 builder! {
     /// Algorithm 1: rounds of noisy sums, with a guarantee that holds unless the mode says otherwise.
     Steffle: model, notion, lambda, sharpness, mode, epsilon, delta, row_cap, noise_shape, accounting,
-    noise, secure_aggregation, clip, diameter, server, rounds, epochs, batch, lr_theta, lr_dual, output
+    noise, secure_aggregation, noise_shares, colluders, clip, diameter, server, rounds, epochs, batch, lr_theta, lr_dual, output
 }
 
 /// Said of runs without noise.

@@ -11,12 +11,14 @@ mod correction;
 mod energy;
 mod evidence;
 mod linear;
+mod round;
 mod share;
 
 pub use correction::{Corrected, Correction};
 pub use energy::Energy;
 pub use evidence::Evidence;
 pub use linear::{linear, memberships};
+pub use round::{RoundBounds, RoundRead, RoundScale, SCORE_STEPS, complete, unwhiten};
 pub use share::{STEPS, ShareScale, table_factor};
 
 use crate::linear::{Cholesky, NotPositive, Symmetric};

@@ -39,6 +39,16 @@ impl ShareScale {
         (honest, smallest): (u32, u64),
     ) -> Option<Self> {
         let far = table_factor(classes).sqrt() * STEPS * (cap / whitening.grid()) / GRID;
+        Self::of_distance(far, squared, (honest, smallest))
+    }
+
+    /// The scale under which a unit that moves integers so `far` costs `squared` where `honest` shares of
+    /// at least `smallest` count; `None` where no integer is.
+    pub(super) fn of_distance(
+        far: f64,
+        squared: f64,
+        (honest, smallest): (u32, u64),
+    ) -> Option<Self> {
         // A little more than rounding, here and at the sites, can take away.
         let scale = far / (squared * f64::from(honest)).sqrt() * (1.0 + 1e-7);
         let shift = (smallest as f64 / scale).log2().ceil().max(0.0);
@@ -50,6 +60,11 @@ impl ShareScale {
     /// What one step of the integers is worth.
     fn unit(self) -> f64 {
         GRID * (-f64::from(self.shift)).exp2()
+    }
+
+    /// How far noise of this scale reaches, in steps before the shift.
+    pub(super) fn deviation(self) -> f64 {
+        self.sigma as f64 * (-f64::from(self.shift)).exp2()
     }
 
     /// Reads what all sites' integers add up to, with the noise of `sites` shares, under a cap in

@@ -15,7 +15,7 @@ mod whitening;
 pub use cholesky::{Cholesky, NotPositive};
 pub use features::Features;
 pub use symmetric::Symmetric;
-pub use whitening::{SHAPE_RIDGE, Whitening, WhiteningError};
+pub use whitening::{SHAPE_RIDGE, SHAPED, Whitening, WhiteningError};
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,10 @@ use crate::record::Rows;
 /// The ridge of the shape, relative to the mean weight of a row: 0.1 on features of unit variance.
 pub const SHAPE_RIDGE: f64 = 0.1;
 
+/// Up to how many inputs of a linear model noise is shaped: below, one scale is as good, and above,
+/// the matrix costs more than it gains.
+pub const SHAPED: std::ops::RangeInclusive<usize> = 20..=2000;
+
 /// Records that are measured together; a multiple of 4.
 const CHUNK: usize = 32;
 

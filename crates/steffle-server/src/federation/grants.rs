@@ -34,7 +34,7 @@ impl<T: Transport> Federation<T> {
         offer: CheckedOffer,
         opening: impl FnOnce(Offer) -> Opening,
     ) -> Result<(), FederationError> {
-        (self.offer, self.noise) = (None, None);
+        (self.offer, self.noise, self.sharing) = (None, None, None);
         let opening = opening(offer.offer().clone());
         self.trips.ask(self.all(), 0, &opening)?;
         (self.offer, self.said) = (Some(offer), None);

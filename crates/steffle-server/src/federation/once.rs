@@ -218,7 +218,7 @@ impl<T: Transport> Federation<T> {
         scale.read(sums, shares.sites(), (whitening, agreed.cap), total, classes)
     }
 
-    fn pool(&mut self, request: &Pool) -> Result<PooledSums, FederationError> {
+    pub(super) fn pool(&mut self, request: &Pool) -> Result<PooledSums, FederationError> {
         self.trips.ask_sum(self.silos.clone(), 0, request)
     }
 }
@@ -240,6 +240,6 @@ impl Pooling {
     }
 }
 
-fn number(numbers: &[f64], at: usize) -> Result<f64, FederationError> {
+pub(super) fn number(numbers: &[f64], at: usize) -> Result<f64, FederationError> {
     numbers.get(at).copied().ok_or(FederationError::Incomplete("pooled"))
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use steffle_wire::{
-    Added, Batch, CellSums, FitQuestion, FitSums, ImputedCell, ImputedQuestion, ImputedSums, Loss,
+    Batch, CellSums, FitQuestion, FitSums, ImputedCell, ImputedQuestion, ImputedSums, Loss,
     NoiseScale, PassQuestion, PassSums, PrivateTotals, PublicSums, Question, Refused, Round,
-    RoundReply, Tables, Transport,
+    RoundTotals, Tables, Transport,
 };
 
 use super::{Federation, FederationError};
@@ -19,12 +19,16 @@ impl<T: Transport> Federation<T> {
             question.to_mut().loss = true;
         }
         let question = &*question;
-        let (public, private) = self.ask_round(self.silos.clone(), round, question)?;
+        if self.sharing.is_some() {
+            return self.shared_round(round, question);
+        }
+        let RoundTotals { public, private, .. } =
+            self.ask_round(self.silos.clone(), round, question)?;
         let public = self.public(public, question)?;
         if self.holders.is_empty() {
             return Ok(Aggregate::new(public, self.private(private, question)?, 1.0));
         }
-        let (_, private) = self.ask_round(self.holders.clone(), round, question)?;
+        let RoundTotals { private, .. } = self.ask_round(self.holders.clone(), round, question)?;
         // Holders are asked about what was announced, and know nothing of the rest.
         let scale = public.scale();
         Ok(Aggregate::new(public, self.private(private, question)?, scale))
@@ -35,10 +39,10 @@ impl<T: Transport> Federation<T> {
         places: std::ops::Range<usize>,
         round: u32,
         question: &Question,
-    ) -> Result<<RoundReply as Added>::Total, FederationError> {
+    ) -> Result<RoundTotals, FederationError> {
         let shares = !self.holders.is_empty() && matches!(question.batch, Batch::Mini(_));
         if self.noise.is_none() && !(shares && places == self.silos) {
-            let request = Round { question: Cow::Borrowed(question), noise: None };
+            let request = Round { question: Cow::Borrowed(question), noise: None, share: None };
             return self.trips.ask_sum(places, round, &request);
         }
         let Self { trips, sizes, noise, silos, .. } = self;
@@ -54,12 +58,12 @@ impl<T: Transport> Federation<T> {
             }
             let held = if silos.contains(&place) { sizes[place] } else { all };
             let noise = noise.as_ref().map(|noise| noise.for_records(held));
-            Round { question, noise }
+            Round { question, noise, share: None }
         })
     }
 
     /// The public half of a round; refuses one that does not fit the question.
-    fn public(
+    pub(super) fn public(
         &self,
         sums: Option<PublicSums>,
         question: &Question,
@@ -78,7 +82,7 @@ impl<T: Transport> Federation<T> {
     }
 
     /// The private half.
-    fn private(
+    pub(super) fn private(
         &self,
         sums: Option<PrivateTotals>,
         question: &Question,

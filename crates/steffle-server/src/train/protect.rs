@@ -52,7 +52,8 @@ impl Schedule {
     /// # Proof
     /// `exact`: round 0 has no theta message and costs the table's part of a share; every other
     /// round costs at most a share, and a record is in at most [`Schedule::visits`] of them. The shares
-    /// sum to mu^2 and the ledger refuses more. `poisson`: all rounds, the census included, are
+    /// sum to mu^2 and the ledger refuses more; where silos share noise, so it is against those that the
+    /// shares name, and the ledger has a second pot for the rest. `poisson`: all rounds, the census included, are
     /// the rounds of one calibrated plan. Both take the slack of integer noise off first.
     pub fn protected(
         &self,
@@ -69,7 +70,7 @@ impl Schedule {
                 // Rounded down, so that sums of shares never pass the budget by rounding.
                 let round = mu.value().powi(2) / (visits + Share::TABLE) * (1.0 - 1e-12);
                 Ok(Some(Protected {
-                    claim: Claim::Gaussian,
+                    claim: exact.shares.map_or(Claim::Gaussian, Claim::Shared),
                     epsilon: exact.epsilon,
                     delta: exact.delta,
                     terms: Terms::Exact(Share { round, table: Share::TABLE }),
@@ -135,6 +136,14 @@ impl Protected {
         let mu = Mu::try_from(spent.sqrt());
         let epsilon = mu.and_then(|mu| discrete::epsilon(mu, self.delta));
         epsilon.map_or(whole, |epsilon| epsilon.min(whole))
+    }
+
+    /// What a round of a silo that shares noise may cost, and the table's part of it.
+    pub(super) fn round(&self) -> Option<(f64, f64)> {
+        match &self.terms {
+            Terms::Exact(share) => Some((share.round * self.by_record.unwrap_or(1.0), share.table)),
+            Terms::Open | Terms::OfMean(_) | Terms::Poisson { .. } => None,
+        }
     }
 
     /// The message that offers it.

@@ -131,11 +131,12 @@ impl From<&Minimum> for Start {
     }
 }
 
-/// Offers the plan to the stores; returns what it claims.
+/// Offers the plan to the stores, and has them agree where they share noise; returns what it claims.
 fn open<T: Transport>(
     plan: &Schedule,
     objective: OutputScores,
     federation: &mut Federation<T>,
+    theta: &[f64],
 ) -> Result<Option<Protected>, TrainError> {
     let silos = federation.sizes().len().max(1) as f64;
     let records = federation.sizes().iter().sum::<usize>() as f64 / silos;
@@ -147,6 +148,9 @@ fn open<T: Transport>(
             let (epsilon, delta) = (protected.epsilon.value(), protected.delta.value());
             let offer = federation.offer(protected.claim, epsilon, delta, plan.rounds())?;
             federation.open(offer, |offer| protected.opening(offer))?;
+            if let (Some(shares), Some(round)) = (protected.claim.shares(), protected.round()) {
+                federation.share_rounds(shares, round, (theta, protected.cap, protected.shaped))?;
+            }
         }
     }
     Ok(protected)
@@ -203,7 +207,7 @@ pub fn run<T: Transport>(
     mut observe: impl FnMut(&RoundTrace) -> ControlFlow<()>,
 ) -> Result<Outcome, TrainError> {
     let (settings, rounds) = (plan.settings(), plan.rounds());
-    let protected = open(plan, objective, federation)?;
+    let protected = open(plan, objective, federation, &start)?;
     // Round 0: all records, no combination. Its tables' row sums are the class counts: noisy ones
     // that cost no budget of their own in the modes with a claim, and exact in the others.
     let census = federation.round(

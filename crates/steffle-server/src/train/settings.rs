@@ -1,6 +1,6 @@
 //! What a user may set.
 
-use steffle_privacy::{Delta, Epsilon};
+use steffle_privacy::{Delta, Epsilon, NoiseShares};
 use steffle_wire::RowCap;
 
 use crate::server::{Output, Rates};
@@ -107,6 +107,9 @@ pub struct Exact {
     pub shaped: bool,
     /// Whether every unit has its own account, on full batches in silos with both divisions.
     pub by_record: bool,
+    /// How all silos share one noise, on full batches with a linear model; `None` where each adds all of
+    /// its own.
+    pub shares: Option<NoiseShares>,
 }
 
 impl Exact {

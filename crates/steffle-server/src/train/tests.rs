@@ -26,6 +26,7 @@ mod hostile;
 mod one_shot;
 mod passes;
 mod rounds;
+mod shared;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 2, features: 7 };
 

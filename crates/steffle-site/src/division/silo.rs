@@ -2,9 +2,11 @@
 
 use steffle_attributes::noise::NoiseSource;
 use steffle_attributes::{
-    About, Attributes, AttributesDivision, AttributesDivisionError, Measured, Price, Released,
-    Request, Reserved, Selection, Sums, SumsChunk, Unreleased,
+    About, Asked, Attributes, AttributesDivision, AttributesDivisionError, Measured, Price,
+    Released, Request, Reserved, RoundMessage, Selection, SharedSums, Sums, SumsChunk, Unreleased,
 };
+use steffle_model::decode::RoundScale;
+use steffle_model::model::Block;
 use steffle_privacy::ledger::Charge;
 use steffle_wire::{Batch, PublicSums, Question};
 
@@ -40,7 +42,10 @@ pub struct Silo {
     measured: Measured,
 }
 
-impl MergeOther for Unreleased<Sums> {
+impl<M: RoundMessage> MergeOther for Unreleased<M>
+where
+    Self: Send,
+{
     fn merge_other(&mut self, other: &Self) {
         self.merge(other);
     }
@@ -103,14 +108,35 @@ impl Silo {
         self.answer_paid(question, round, price, noise)
     }
 
-    /// Pays a price and answers the question that it is of.
-    pub(super) fn answer_paid(
+    /// The same where sites share noise, of these scales, once caps and shape were agreed on.
+    pub fn answer_share(
         &mut self,
         question: &Question,
         round: u32,
-        price: Price<Sums>,
+        (scale, request): (&RoundScale, Request),
         noise: &mut impl NoiseSource,
-    ) -> Result<(PublicSums, Released<Sums>), SiloError> {
+    ) -> Result<(PublicSums, Released<SharedSums>), SiloError> {
+        self.records.check(question).map_err(RecordsDivisionError::from)?;
+        let stored = self.attributes.store().stored(&request);
+        if let Some(stored) = stored.map_err(AttributesDivisionError::from)? {
+            return Ok((self.records.answer(question, round)?, stored));
+        }
+        let price = self.price_share(question, round, scale, request)?;
+        self.answer_paid(question, round, price, noise)
+    }
+
+    /// Pays a price and answers the question that it is of.
+    pub(super) fn answer_paid<M: RoundMessage>(
+        &mut self,
+        question: &Question,
+        round: u32,
+        price: Price<M>,
+        noise: &mut impl NoiseSource,
+    ) -> Result<(PublicSums, Released<M>), SiloError>
+    where
+        Unreleased<M>: Send,
+        Reserved<M>: Sync,
+    {
         let reserved =
             price.reserve(self.attributes.store(), noise).map_err(AttributesDivisionError::from)?;
         let (public, sums) = self.sum(question, round, &reserved);
@@ -118,13 +144,17 @@ impl Silo {
     }
 
     /// The sums that a paid price opens.
-    pub(super) fn sum(
+    pub(super) fn sum<M: RoundMessage>(
         &mut self,
         question: &Question,
         round: u32,
-        reserved: &Reserved<Sums>,
-    ) -> (PublicSums, Unreleased<Sums>) {
-        let empty = || Unreleased::<Sums>::empty(reserved);
+        reserved: &Reserved<M>,
+    ) -> (PublicSums, Unreleased<M>)
+    where
+        Unreleased<M>: Send,
+        Reserved<M>: Sync,
+    {
+        let empty = || Unreleased::<M>::empty(reserved);
         let store = &*self.attributes.store();
         let room = self.selection.take().unwrap_or_default();
         let (public, sums, room) = self.records.pass(
@@ -159,17 +189,41 @@ impl Silo {
         } else {
             self.measured = Measured::default();
         }
+        let about = self.about(question, round, blocks, request);
+        Ok(self.attributes.price_positions(question, asked, &mut self.measured, about)?)
+    }
+
+    /// The same of a share; refuses before caps and shape were agreed on.
+    pub(super) fn price_share(
+        &mut self,
+        question: &Question,
+        round: u32,
+        scale: &RoundScale,
+        request: Request,
+    ) -> Result<Price<SharedSums>, SiloError> {
+        let bits = self.records.shared_bits().ok_or(RecordsDivisionError::NotAgreed)?;
+        let blocks = self.records.model().blocks().to_vec();
+        let (records, classes) = (&self.records, self.attributes.classes());
+        let sizes = |centred: &_| records.sizes(question, centred);
+        let asked = Asked::on_shared_lattice(question, &blocks, classes, (scale, bits), sizes)
+            .map_err(AttributesDivisionError::from)?;
+        self.records.measure(question, round, &asked, &mut self.measured);
+        let about = self.about(question, round, &blocks, request);
+        Ok(self.attributes.price_share(question, asked, scale, &mut self.measured, about)?)
+    }
+
+    fn about<'a>(
+        &mut self,
+        question: &Question,
+        round: u32,
+        blocks: &'a [Block],
+        request: Request,
+    ) -> About<'a> {
         let charge = match question.batch {
             Batch::Block(of) => Charge::Block { of, at: Batch::block_of(of, round) as u32 },
             Batch::All | Batch::Mini(_) => Charge::All,
         };
-        let about = About {
-            blocks,
-            records: self.records.batch_len(question.batch, round),
-            charge,
-            whitening: self.records.whitening().cloned(),
-            request,
-        };
-        Ok(self.attributes.price_positions(question, asked, &mut self.measured, about)?)
+        let records = self.records.batch_len(question.batch, round);
+        About { blocks, records, charge, whitening: self.records.whitening().cloned(), request }
     }
 }

@@ -19,9 +19,6 @@ pub struct Allows {
     pub secret: bool,
     /// No book keeps the budget: nothing is promised.
     pub unbooked: bool,
-    /// What it adds to sums leaves under masks, whatever the run is: for audits, which read totals
-    /// alone. No site says so; a run under masks is known to be one.
-    pub masked: bool,
     /// That sums are added up under masks is not taken from a server's word.
     pub not_declared: bool,
 }
@@ -57,10 +54,7 @@ impl Allows {
                 "secret noise is asked for; without a ledger nothing is promised".to_owned(),
             );
         }
-        if offer.claim.shares().is_some()
-            && offer.noise == NoiseKind::Secure
-            && !(masked || self.masked)
-        {
+        if offer.claim.shares().is_some() && offer.noise == NoiseKind::Secure && !masked {
             let text = "secret noise is to be shared between sites, and what this site sends is not \
                         masked: its sums would be read with less noise than is claimed; use \
                         <noise-shares each>, or <noise simulated> to see what sharing would give";
@@ -78,7 +72,7 @@ impl Allows {
             let text = "this site's policy: its matrices are masked, and not said to be";
             return Err(Refused::new("steffle::node::policy", text));
         }
-        if self.no_pool && matches!(pool, Pool::Gram { .. }) {
+        if self.no_pool && matches!(pool, Pool::Gram { .. } | Pool::Curvature { .. }) {
             let text = "this site's policy: matrices of its features do not leave (pool = false)";
             return Err(Refused::new("steffle::node::policy", text));
         }

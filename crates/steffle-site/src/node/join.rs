@@ -69,6 +69,7 @@ impl Party {
             _ => None,
         };
         let (letters, opening, once) = (Letters::default(), None, Once::default());
+        let agreed = None;
         let mut party = Self {
             me,
             run,
@@ -80,6 +81,7 @@ impl Party {
             opening,
             round: None,
             once,
+            agreed,
             pads: None,
             room: Vec::new(),
             sum_rooms: <[SumRoom; 2]>::default(),

@@ -11,7 +11,8 @@ use steffle_masks::{
     Asked, Greeting, Hash, History, Identity, Journal, MeetError, Meeting, Memory, Pads, Roster,
     Terms, hash,
 };
-use steffle_wire::{Envelope, Kind, Meet, NodeId, Opening, Refused, Role};
+use steffle_privacy::ledger::{Cost, Offer, Share};
+use steffle_wire::{Closed, Envelope, Kind, Meet, NodeId, Opening, Refused, Role};
 
 /// The code of what is refused because of masks.
 const CODE: &str = "steffle::node::masks";
@@ -237,6 +238,21 @@ pub(super) fn told(refused: Refused) -> Refused {
     }
     let text = "this site cannot answer; under masks it does not say why, and the run is over here";
     Refused::new(refused.code, text)
+}
+
+/// What a store says of a run that ended, under masks: how often it answered, and its share. What single
+/// replies cost depends on its records alone, and the hash of a short one could be guessed.
+pub(super) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Refused> {
+    let Share::Gaussian { squared: all, .. } = offer.check()?.share() else { return Ok(closed) };
+    let Closed { mut receipts, spent } = closed;
+    let each = all / receipts.len().max(1) as f64;
+    for receipt in &mut receipts {
+        receipt.reply = [0; 32];
+        if let Cost::Gaussian { squared, slack, .. } = &mut receipt.cost {
+            (*squared, *slack) = (each, 0.0);
+        }
+    }
+    Ok(Closed { receipts, spent: spent.map(|_| all.sqrt()) })
 }
 
 /// A refusal because of masks.

@@ -16,6 +16,7 @@ mod mask;
 mod once;
 mod party;
 mod refusal;
+mod shared_rounds;
 
 pub use allows::Allows;
 pub use holding::{Encoded, Holding, Taken};
@@ -56,6 +57,8 @@ pub struct Node {
     /// Keeps the budget; a store that was opened has it.
     ledger: Option<Box<dyn Ledger>>,
     allows: Allows,
+    /// An audit plays all sites, and its attacker reads totals alone.
+    audited: bool,
     /// Key, peers and journal, where it has any.
     masking: Option<Masking>,
     stage: Stage,
@@ -82,6 +85,7 @@ impl Node {
             scores: outputs,
             ledger: None,
             allows: Allows::default(),
+            audited: false,
             masking: None,
             stage: Stage::Clear,
             me: NodeId::ALL,
@@ -109,6 +113,14 @@ impl Node {
     #[must_use]
     pub fn allowing(mut self, allows: Allows) -> Self {
         self.allows = allows;
+        self
+    }
+
+    /// The same for an audit that plays all sites, and whose attacker reads what they send in totals alone:
+    /// it shares secret noise without a mask. No site is one, and no file says so.
+    #[must_use]
+    pub fn read_in_totals_by_an_audit(mut self) -> Self {
+        self.audited = true;
         self
     }
 
@@ -358,7 +370,8 @@ impl Node {
                 // Keys that one machine made hide nothing that a claim could rest on.
                 let masking = self.masking.as_ref().filter(|_| masked);
                 let opening = decode(Reader::new(payload))?;
-                self.allows.offered(&opening, masking.is_some_and(Masking::is_real))?;
+                let hidden = self.audited || masking.is_some_and(Masking::is_real);
+                self.allows.offered(&opening, hidden)?;
                 masking.map_or(Ok(()), |masking| masking.offered(&opening))?;
             }
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,

@@ -143,17 +143,9 @@ impl Party {
         scale: ShareScale,
     ) -> Result<Answer, Refused> {
         let mut source = self.source(0)?;
-        // Under another run, message or claim the same share would be in two sums, whose difference
-        // shows what others changed: it is drawn anew there, and paid for.
-        let shares = self.shares().ok_or_else(|| Refused::state("no noise is shared here"))?;
-        let at = [
-            &self.run.0[..],
-            &envelope.sequence.to_le_bytes(),
-            &shares.sites().to_le_bytes(),
-            &shares.colluders().to_le_bytes(),
-        ]
-        .concat();
-        let request = self.request(0, &[payload, &at]);
+        let place =
+            self.place(envelope).ok_or_else(|| Refused::state("no noise is shared here"))?;
+        let request = self.request(0, &[payload, &place]);
         self.once = Once { agreed: Some(agreed), ..Once::default() };
         let ready = self.ready()?;
         let Some((records, attributes)) = self.both() else {
@@ -191,6 +183,8 @@ impl Party {
     pub(super) fn pool(&mut self, pool: Pool) -> Result<PooledSums, Refused> {
         let classes = self.classes();
         match pool {
+            Pool::Curvature { theta } => self.curvature(&theta),
+            Pool::Length { gram, quantile } => self.shape_rounds(gram, quantile),
             Pool::Gram { secure_aggregation } => {
                 let hidden = secure_aggregation || self.pads.is_some();
                 let features = features(self.records()?)?;
@@ -266,6 +260,7 @@ impl Party {
                 }
                 impute(self.records()?, classes, straight_memberships(capped, &rule))?;
             }
+            TakeIn::Cap { length, bits } => self.cap_rounds(length, bits)?,
         }
         Ok(Done)
     }

@@ -18,6 +18,7 @@ use steffle_wire::{
 };
 
 use super::letters::Letters;
+use super::mask::told_at_the_end;
 use super::once::Once;
 use crate::division::Silo;
 use crate::division::records::{RecordsDivision, RowCap};
@@ -51,6 +52,8 @@ pub(super) struct Party {
     pub(super) round: Option<u32>,
     /// What was released once, and what follows from it.
     pub(super) once: Once,
+    /// What sites agreed on that share the noise of rounds, as a hash; it is part of what a reply is.
+    pub(super) agreed: Option<[u8; 32]>,
     /// The mask of the reply that is being made; none without masks.
     pub(super) pads: Option<Pads>,
     /// Room of a reply that was read, for the next one; and of the sums in it.
@@ -240,7 +243,7 @@ impl Party {
             let (terms, accounts) = opening.terms_for(units);
             self.attributes()?.open(&offer, terms, accounts)?;
         }
-        (self.opening, self.round) = (Some(opening), None);
+        (self.opening, self.round, self.agreed) = (Some(opening), None, None);
         Ok(Done)
     }
 
@@ -249,34 +252,19 @@ impl Party {
         self.opening.as_ref()?.offer.claim.shares()
     }
 
-    /// Refuses shares of noise that are not those of the sites of this run: every site adds one, and
-    /// each has both divisions.
-    fn can_share(&self, shares: NoiseShares) -> Result<(), Refused> {
-        let refuse = |why: String| Err(Refused::new("steffle::node::shares", why));
-        let Join { silos, holders, .. } = self.join;
-        if holders > 0 || !matches!(self.divisions, Divisions::Both(_)) {
-            return refuse(
-                "noise is shared by silos that have attributes beside their records; in this run they are \
-                 held elsewhere"
-                    .to_owned(),
-            );
-        }
-        if shares.sites() != silos {
-            let sites = shares.sites();
-            return refuse(format!("shares of {sites} sites in a run of {silos} silos"));
-        }
-        Ok(())
-    }
-
     fn close(&mut self) -> Result<Closed, Refused> {
-        self.opening = None;
+        let opening = self.opening.take();
         if matches!(self.divisions, Divisions::Records(_)) {
             return Ok(Closed::default());
         }
         let store = self.attributes()?;
         let (receipts, spent) = (store.receipts(), store.spent().map(Mu::value));
         store.close()?;
-        Ok(Closed { receipts, spent })
+        let closed = Closed { receipts, spent };
+        match opening {
+            Some(opening) if self.pads.is_some() => told_at_the_end(closed, opening.offer),
+            _ => Ok(closed),
+        }
     }
 
     fn round(
@@ -289,8 +277,11 @@ impl Party {
         if self.round.is_some_and(|last| round <= last) {
             return Err(Refused::state(format!("round {round} is over")));
         }
-        let Round { question, noise } = asked;
+        let Round { question, noise, share } = asked;
         self.set_terms(noise.map(Cow::into_owned))?;
+        if let Some(scale) = share {
+            return self.round_share(envelope, payload, &question, &scale);
+        }
         if round == 0 {
             self.protect(&question.theta)?;
         }
@@ -305,7 +296,7 @@ impl Party {
                 let [first, second] = std::mem::take(&mut self.sum_rooms);
                 let private = Some(private.summed(scale, silos, second)?);
                 let public = Some(self.part_in(first, &public)?);
-                let mut reply = RoundReply { public, private };
+                let mut reply = RoundReply { public, private, shared: None };
                 let answer = self.answer_with(envelope, &mut reply, None::<&Done>);
                 self.sum_rooms = reply.into_rooms();
                 answer
@@ -313,7 +304,7 @@ impl Party {
             Divisions::Records(_) => {
                 let (public, handover) = self.records()?.answer_and_hand_over(&question, round)?;
                 let public = Some(self.part(&public)?);
-                let mut reply = RoundReply { public, private: None };
+                let mut reply = RoundReply { public, private: None, shared: None };
                 self.answer_with(envelope, &mut reply, Some(&handover))
             }
             _ => {
@@ -326,7 +317,8 @@ impl Party {
                     self.attributes()?.answer(&question, &handovers, request, &mut source)?;
                 let private =
                     Some(released.summed(1.0, self.join.holders as usize, SumRoom::default())?);
-                self.answer_with(envelope, &mut RoundReply { public: None, private }, None::<&Done>)
+                let mut reply = RoundReply { public: None, private, shared: None };
+                self.answer_with(envelope, &mut reply, None::<&Done>)
             }
         };
         self.round = Some(round);

@@ -22,6 +22,7 @@ use super::*;
 
 mod frames;
 mod masks;
+mod shared_rounds;
 mod shares;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
@@ -264,7 +265,7 @@ fn what_comes_before_its_time_is_refused() {
     let round = |round: u32, sequence: u64| {
         let envelope = Envelope { kind: Kind::Round, round, sequence, ..envelope };
         let question = Cow::Owned(question(0.1, Batch::All));
-        seal(&envelope, &steffle_wire::Round { question, noise: None })
+        seal(&envelope, &steffle_wire::Round { question, noise: None, share: None })
     };
     let closed = refusal(&node.handle(&round(1, 3)));
     assert_eq!(closed.code, "steffle::ledger::closed");

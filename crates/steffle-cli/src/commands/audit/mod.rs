@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 use steffle_audit::{
-    AuditError, Finding, Interactive, Mechanism, OneShot, Response, Server, Settings, SharedOneShot,
+    AuditError, Finding, Interactive, Mechanism, OneShot, Response, Server, Settings,
+    SharedOneShot, SharedRounds,
 };
 use steffle_front::NotionName;
 use steffle_privacy::{Delta, Epsilon, Mu, NoiseShares, discrete, rounding};
@@ -34,11 +35,21 @@ struct Claim {
 fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
     let claim = claim(args)?;
     let threads = threads(args.threads)?;
-    if args.silos.is_some() && args.method != Attacked::OneShot {
-        let allowed = "left out: silos share the noise of one-shot alone";
+    if args.silos.is_some()
+        && (args.method == Attacked::RandomisedResponse || args.server == Asking::Honest)
+    {
+        let allowed = "left out: silos share the noise of steffle, which the static server asks here, and of \
+                       one-shot";
         return Err(refuse("silos", "", allowed));
     }
     let finding = match (args.method, args.server) {
+        (Attacked::Steffle, _) if args.silos.is_some() => {
+            let (shares, known) = shares(args)?;
+            let Claim { epsilon, delta } = claim;
+            let notion = notion(args);
+            let audited = SharedRounds::new(epsilon, delta, args.classes, &notion, shares, known);
+            play(args, threads, audited)
+        }
         (Attacked::Steffle, asking) => {
             let server = match asking {
                 Asking::Static => Server::Static,
@@ -56,7 +67,13 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
             "honest",
             "static where all is released at once: whoever asks, the answer is the same",
         )),
-        (Attacked::OneShot, _) if args.silos.is_some() => play(args, threads, shared(args, claim)?),
+        (Attacked::OneShot, _) if args.silos.is_some() => {
+            let (shares, known) = shares(args)?;
+            let Claim { epsilon, delta } = claim;
+            let notion = notion(args);
+            let audited = SharedOneShot::new(epsilon, delta, args.classes, &notion, shares, known);
+            play(args, threads, audited)
+        }
         (Attacked::OneShot, _) => {
             let Claim { epsilon, delta } = claim;
             play(args, threads, OneShot::new(epsilon, delta, args.classes, &notion(args)))
@@ -87,12 +104,8 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
     verdict(args, &finding)
 }
 
-/// A release whose silos share noise. (Both results may refuse: the shares as they were typed, and the
-/// mechanism.)
-fn shared(
-    args: &AuditArgs,
-    Claim { epsilon, delta }: Claim,
-) -> Result<Result<SharedOneShot, AuditError>, Failure> {
+/// How silos share noise, and how many silos' shares the attacker knows.
+fn shares(args: &AuditArgs) -> Result<(NoiseShares, u32), Failure> {
     let silos = args.silos.unwrap_or_default();
     let shares = match args.colluders {
         Some(colluders) => NoiseShares::new(silos, colluders),
@@ -104,7 +117,7 @@ fn shared(
         let allowed = "less than --silos: one of them has the person who is attacked";
         return Err(refuse("subtracted", &known.to_string(), allowed));
     }
-    Ok(SharedOneShot::new(epsilon, delta, args.classes, &notion(args), shares, known))
+    Ok((shares, known))
 }
 
 /// A broken promise is how the command ends, after its result.

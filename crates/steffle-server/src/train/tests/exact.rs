@@ -13,7 +13,7 @@ const TOLERANCE: Tolerance = Tolerance { evaluations: 500, gradient: 1e-6 };
 
 const SEEDS: std::ops::Range<u64> = 0..5;
 
-fn exact(epsilon: f64) -> Exact {
+pub(super) fn exact(epsilon: f64) -> Exact {
     Exact {
         epsilon: epsilon.try_into().unwrap(),
         delta: 1e-6.try_into().unwrap(),
@@ -21,6 +21,7 @@ fn exact(epsilon: f64) -> Exact {
         cap: Some(RowCap::NONE),
         shaped: true,
         by_record: false,
+        shares: None,
     }
 }
 

@@ -11,6 +11,7 @@ fn defaults(lambda: f64, epsilon: f64, n: usize) -> Settings {
         cap: None,
         shaped: true,
         by_record: true,
+        shares: None,
     };
     Settings {
         lambda,

@@ -5,3 +5,4 @@ mod breaks;
 mod fixture;
 mod fuzz;
 mod prices;
+mod shared;

@@ -45,6 +45,12 @@ pub enum RecordsDivisionError {
     /// Images before there was a metric.
     #[error("a step with images, but no metric was asked for before it")]
     NoMetric,
+    /// Shares of noise before there is a common cap, or of a model that has none.
+    #[error(
+        "a round whose noise is shared, before the sites agreed on its shape and on a cap; models of one \
+         layer can, on records of one person each"
+    )]
+    NotAgreed,
     /// The question does not fit.
     #[error(transparent)]
     Question(#[from] QuestionError),

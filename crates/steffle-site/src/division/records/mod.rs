@@ -1,5 +1,6 @@
 //! The records division: features and labels, never `s`.
 
+mod agreed;
 mod batches;
 mod division;
 mod evaluate;

@@ -5,14 +5,11 @@
 
 use std::sync::Arc;
 
-use steffle_model::linear::{Features, SHAPE_RIDGE, Whitening, WhiteningError};
+use steffle_model::decode::RoundBounds;
+use steffle_model::linear::{Features, SHAPE_RIDGE, SHAPED, Symmetric, Whitening, WhiteningError};
 use steffle_model::model::{Classifier, Point, kernel};
 use steffle_model::record::Rows;
 use steffle_wire::RowCap;
-
-/// Up to how many inputs of a linear model noise is shaped: below, one scale is as good, and above,
-/// the matrix costs more than it gains.
-const SHAPED: std::ops::RangeInclusive<usize> = 20..=2000;
 
 /// The caps of a run and the metric they are taken in.
 #[derive(Debug)]
@@ -27,6 +24,8 @@ pub(super) struct Protection {
     cap: RowCap,
     /// Whether caps are chosen anew in every round.
     by_round: bool,
+    /// Bits of coefficients, where caps were agreed on by sites that share noise.
+    bits: Option<u8>,
 }
 
 /// By which factor every row is shortened.
@@ -36,8 +35,9 @@ pub(in crate::division) enum Caps<'a> {
     None,
     /// By its own.
     Each(&'a [f64]),
-    /// To a length at most, if it has these lengths: one more number per record need not be kept.
-    Lengths(&'a [f64], f64),
+    /// To a length at most, if it has these lengths, and by a little more: one more number per record
+    /// need not be kept.
+    Lengths(&'a [f64], f64, f64),
 }
 
 impl<'a> Caps<'a> {
@@ -46,9 +46,12 @@ impl<'a> Caps<'a> {
         match self {
             Self::None => &[],
             Self::Each(caps) => kernel::picked(caps, which, room),
-            Self::Lengths(lengths, most) => {
+            Self::Lengths(lengths, most, less) => {
                 kernel::pick(lengths, which, room);
                 room.iter_mut().for_each(|length| *length = (most / *length).min(1.0));
+                if less > 0.0 {
+                    room.iter_mut().for_each(|factor| *factor = (*factor - less).max(0.0));
+                }
                 room
             }
         }
@@ -58,7 +61,8 @@ impl<'a> Caps<'a> {
 impl Default for Protection {
     fn default() -> Self {
         let (lengths, caps) = (Arc::default(), Vec::new());
-        Self { whitening: None, lengths, most: None, caps, cap: RowCap::NONE, by_round: false }
+        let (whitening, most, cap) = (None, None, RowCap::NONE);
+        Self { whitening, lengths, most, caps, cap, by_round: false, bits: None }
     }
 }
 
@@ -77,13 +81,7 @@ impl Protection {
         let features = Features::whole(rows);
         let whitening = if shaped && SHAPED.contains(&rows.layout().features) {
             // The loss Hessian on features: noise is then spherical where the loss is.
-            let curvature = |outputs: &[f64]| {
-                outputs.iter().map(|f| f * (1.0 - f)).fold(f64::MIN_POSITIVE, f64::max)
-            };
-            let mut weights = Vec::with_capacity(rows.len());
-            Point::new(model, theta).each_probabilities(rows, |outputs| {
-                weights.extend(outputs.chunks_exact(model.labels()).map(curvature));
-            });
+            let weights = curvatures(rows, model, theta);
             let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
             let mut gram = features.gram(&weights);
             gram.scale(1.0 / (weights.len().max(1) as f64 * mean));
@@ -91,13 +89,34 @@ impl Protection {
         } else {
             None
         };
-        let lengths: Vec<f64> = match &whitening {
-            Some(whitening) => whitening.lengths(&features)?,
-            None => (0..rows.len()).map(|row| rows.squared_norm(row).sqrt()).collect(),
-        };
+        let lengths = lengths_under(whitening.as_deref(), &features)?;
         let most = (cap != RowCap::NONE).then(|| length_at(cap, &lengths));
         let (lengths, caps) = (lengths.into(), Vec::new());
-        Ok(Self { whitening, lengths, most, caps, cap, by_round: false })
+        Ok(Self { whitening, lengths, most, caps, cap, by_round: false, bits: None })
+    }
+
+    /// Under a shape that sites agreed on, before they agree on a cap.
+    pub(super) fn shared(rows: &Rows, gram: Option<Symmetric>) -> Result<Self, WhiteningError> {
+        let features = Features::whole(rows);
+        let whitening = gram.map(|gram| Whitening::new(gram, SHAPE_RIDGE)).transpose()?;
+        let lengths = lengths_under(whitening.as_ref(), &features)?.into();
+        Ok(Self { whitening: whitening.map(Arc::new), lengths, ..Self::default() })
+    }
+
+    /// Records, and their number times the length at a quantile of them.
+    pub(super) fn lengths_at(&self, quantile: RowCap) -> (f64, f64) {
+        let count = self.lengths.len() as f64;
+        (count, if count > 0.0 { count * length_at(quantile, &self.lengths) } else { 0.0 })
+    }
+
+    /// Caps rows at the length that sites agreed on, for coefficients of so many bits.
+    pub(super) fn cap_at(&mut self, length: f64, bits: u8) {
+        (self.most, self.bits) = (Some(length), Some(bits));
+    }
+
+    /// Bits of coefficients, once sites that share noise agreed on a cap.
+    pub(super) fn bits(&self) -> Option<u8> {
+        self.bits
     }
 
     pub(super) fn whitening(&self) -> Option<&Arc<Whitening>> {
@@ -111,7 +130,9 @@ impl Protection {
 
     pub(super) fn caps(&self) -> Caps<'_> {
         match self.most {
-            Some(most) => Caps::Lengths(&self.lengths, most),
+            Some(most) => {
+                Caps::Lengths(&self.lengths, most, self.bits.map_or(0.0, RoundBounds::shrink))
+            }
             None if self.caps.is_empty() => Caps::None,
             None => Caps::Each(&self.caps),
         }
@@ -136,6 +157,28 @@ impl Protection {
         for (&row, far) in which.iter().zip(far) {
             self.caps[row as usize] = if far > most { most / far } else { 1.0 };
         }
+    }
+}
+
+/// What every row weighs in the curvature of the loss.
+pub(super) fn curvatures(rows: &Rows, model: &dyn Classifier, theta: &[f64]) -> Vec<f64> {
+    let curvature =
+        |outputs: &[f64]| outputs.iter().map(|f| f * (1.0 - f)).fold(f64::MIN_POSITIVE, f64::max);
+    let mut weights = Vec::with_capacity(rows.len());
+    Point::new(model, theta).each_probabilities(rows, |outputs| {
+        weights.extend(outputs.chunks_exact(model.labels()).map(curvature));
+    });
+    weights
+}
+
+fn lengths_under(
+    whitening: Option<&Whitening>,
+    features: &Features<'_>,
+) -> Result<Vec<f64>, WhiteningError> {
+    let rows = features.rows();
+    match whitening {
+        Some(whitening) => whitening.lengths(features),
+        None => Ok((0..rows.len()).map(|row| rows.squared_norm(row).sqrt()).collect()),
     }
 }
 

@@ -5,9 +5,10 @@
 //! Without ranges a server could scale a question until one site's answer leaves its range while
 //! others do not, and tell by what happens then whose it was.
 
+use steffle_model::linear::Symmetric;
 use steffle_wire::{
-    Count, Decode, FitQuestion, Gap, ImputedQuestion, Kind, Loss, Metric, PassQuestion, Reader,
-    Refused, Round,
+    Agreed, Count, Decode, FitQuestion, Gap, ImputedQuestion, Kind, Loss, Metric, PassQuestion,
+    Pool, Reader, Refused, Release, Round, TakeIn,
 };
 
 /// Parameters, of the start and the end of a step.
@@ -16,6 +17,11 @@ const MOST_THETA: f64 = 16_384.0;
 const MOST_FACTOR: f64 = (1_u64 << 20) as f64;
 /// Curvatures: no smaller than the ridge's.
 const CURVATURES: std::ops::RangeInclusive<f64> = 1.0 / (1_u64 << 20) as f64..=(1_u64 << 40) as f64;
+
+/// Means of products of two features, each at most `2^12` or the square of such a number.
+const MOST_PRODUCT: f64 = (1_u64 << 48) as f64;
+/// What rows are cut to, in units in which features are whitened.
+const LENGTHS: std::ops::RangeInclusive<f64> = 1.0 / (1_u64 << 40) as f64..=(1_u64 << 60) as f64;
 
 /// Refuses a question out of range. What cannot be read is refused by who reads it.
 pub(super) fn within(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
@@ -37,6 +43,20 @@ pub(super) fn within(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
             };
             theta(&asked.question.theta) && asked.question.cells.iter().all(cell)
         }),
+        Kind::Pool => Pool::decode(&mut reader).map_or(true, |asked| pool(&asked)),
+        Kind::Release => Release::decode(&mut reader).map_or(true, |asked| match asked {
+            Release::Features { agreed: Some(Agreed { gram, cap }), .. } => {
+                matrix(&gram) && LENGTHS.contains(&cap)
+            }
+            Release::Features { agreed: None, .. } | Release::Classes { .. } => true,
+        }),
+        Kind::TakeIn => TakeIn::decode(&mut reader).map_or(true, |asked| match asked {
+            TakeIn::Rule(rule) => {
+                factors(&rule.intercepts) && rule.weights.iter().all(|weights| factors(weights))
+            }
+            TakeIn::Cap { length, .. } => LENGTHS.contains(&length),
+            TakeIn::Classes { .. } | TakeIn::Sums(_) => true,
+        }),
         _ => true,
     };
     if inside {
@@ -47,6 +67,21 @@ pub(super) fn within(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
          {MOST_FACTOR}"
     );
     Err(Refused::new(Refused::RANGE, text))
+}
+
+fn pool(asked: &Pool) -> bool {
+    match asked {
+        Pool::Curvature { theta: at } => theta(at),
+        Pool::Cap { gram } => matrix(gram),
+        Pool::Length { gram, .. } => gram.as_ref().is_none_or(matrix),
+        Pool::Gram { .. } | Pool::Moments { .. } => true,
+    }
+}
+
+/// Means of products of features, squares of numbers among them.
+fn matrix(gram: &Symmetric) -> bool {
+    let row = |at: usize| gram.row(at)[..=at].iter().all(|number| number.abs() <= MOST_PRODUCT);
+    (0..gram.size()).all(row)
 }
 
 fn fit(asked: &FitQuestion) -> bool {

@@ -9,7 +9,7 @@ use steffle_wire::{Describe, ImputedQuestion, Release, TakeIn};
 
 use super::*;
 
-fn houses(sites: u64) -> Vec<Node> {
+pub(super) fn houses(sites: u64) -> Vec<Node> {
     let node = |site: u64| {
         let ids = 30 * site..30 * (site + 1) + site % 3;
         Node::new(Kept { records: Some(ids.clone()), attributes: Some(ids) })
@@ -17,7 +17,10 @@ fn houses(sites: u64) -> Vec<Node> {
     (0..sites).map(node).collect()
 }
 
-fn gathered<T: Transport>(nodes: T, masked: Option<u16>) -> Result<Federation<T>, FederationError> {
+pub(super) fn gathered<T: Transport>(
+    nodes: T,
+    masked: Option<u16>,
+) -> Result<Federation<T>, FederationError> {
     let roster = Roster { masked, ..Roster::default() };
     Gathered::new(nodes, agreement().run, roster)?.join(agreement())
 }
@@ -74,7 +77,7 @@ fn totals_are_equal_to_the_bit_with_masks_and_without() {
 }
 
 /// Hands every request of a kind to one node in other words.
-struct Rogue<F> {
+pub(super) struct Rogue<F> {
     inner: InProcess,
     change: F,
     replies: Vec<(Kind, Vec<u8>)>,
@@ -104,11 +107,11 @@ impl<F: Fn(&Envelope, &[u8]) -> Option<Vec<u8>> + Send> Transport for Rogue<F> {
     }
 }
 
-fn rogue<F: Fn(&Envelope, &[u8]) -> Option<Vec<u8>> + Send>(change: F) -> Rogue<F> {
+pub(super) fn rogue<F: Fn(&Envelope, &[u8]) -> Option<Vec<u8>> + Send>(change: F) -> Rogue<F> {
     Rogue { inner: InProcess::new(houses(3)).masked(), change, replies: Vec::new() }
 }
 
-fn disagree<T>(result: Result<T, FederationError>) {
+pub(super) fn disagree<T>(result: Result<T, FederationError>) {
     let error = result.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.contains("the sites disagree"), "{error}");
 }
@@ -271,7 +274,7 @@ fn sites_meet_once() {
 
 /// What a store keeps, shared by the processes that have it one after the other.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<(Vec<Line>, Option<Secret>)>>);
+pub(super) struct Shared(Arc<Mutex<(Vec<Line>, Option<Secret>)>>);
 
 impl Backing for Shared {
     fn write(&mut self, line: &Line) -> Result<(), String> {
@@ -302,7 +305,7 @@ fn site(place: u8, sites: u8, policy: MaskPolicy, kept: &Shared) -> Masking {
     Masking::new(identity(place), Keys::new(all).unwrap(), policy, journal)
 }
 
-fn sites(count: u8, policy: &MaskPolicy, kept: &[Shared]) -> InProcess {
+pub(super) fn sites(count: u8, policy: &MaskPolicy, kept: &[Shared]) -> InProcess {
     let mut places = 0..count;
     InProcess::new(houses(count.into())).each(|node| {
         let place = places.next().unwrap();

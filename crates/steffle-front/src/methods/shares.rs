@@ -31,8 +31,12 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Refuses shares of noise where it is not pooled, or added up where somebody sees one silo's.
-    pub(super) fn read(given: &Given, pool: bool, secure: bool) -> Result<Self, Error> {
+    /// They do not.
+    pub(super) const EACH: Self = Self { shares: Shares::Each, colluders: None };
+
+    /// Refuses shares of noise where sums are added up such that somebody sees one silo's; `needs` are the
+    /// settings that make them `hidden`.
+    pub(super) fn read(given: &Given, hidden: bool, needs: &str) -> Result<Self, Error> {
         let shares = given.word("noise-shares")?.unwrap_or(Shares::Each);
         let allowed = "a whole number, at most the number of silos minus 2";
         let colluders = given.number("colluders", 0.0..=125.0, allowed)?;
@@ -46,18 +50,23 @@ impl Asked {
             let help = "add <noise-shares once>, or leave it out";
             return Err(Error::conflict("colluders", message).with_help(help));
         }
-        if shares == Shares::Once && !(pool && secure) {
+        if shares == Shares::Once && !hidden {
             let message = "with noise-shares once a silo's own sums have less noise than the claim counts on, \
                            so only sums over all silos may be read";
-            let help = "add <pool> and <secure-aggregation>, or leave it out";
+            let help = format!("add {needs}, or leave it out");
             return Err(Error::conflict("noise-shares", message).with_help(help));
         }
         Ok(Self { shares, colluders })
     }
 
+    /// Whether they do.
+    pub(super) fn is_once(self) -> bool {
+        self.shares == Shares::Once
+    }
+
     /// Those of a study's silos; refuses attributes that are held elsewhere, and too few silos.
     pub(super) fn of(self, study: &Study) -> Result<Option<NoiseShares>, Error> {
-        if self.shares == Shares::Each {
+        if !self.is_once() {
             return Ok(None);
         }
         if study.is_split() {
@@ -78,8 +87,7 @@ impl Asked {
     }
 
     pub(super) fn write(self, written: &mut Written) {
-        let once = self.shares == Shares::Once;
-        written.push("noise-shares", once.then(|| self.shares.to_string()));
+        written.push("noise-shares", self.is_once().then(|| self.shares.to_string()));
         written.push("colluders", self.colluders);
     }
 }

@@ -1,0 +1,78 @@
+//! What a question is measured on, before it is priced.
+
+use steffle_model::decode::RoundScale;
+use steffle_model::model::Block;
+use steffle_model::scores::Candidates;
+use steffle_wire::{Form, Question};
+
+use crate::lattice::{Centred, Lattice, Sizes};
+use crate::measured::{MeasureRoom, Measuring};
+use crate::sums::AskedForm;
+use crate::{Combinations, PriceError, bounds};
+
+/// A question that can be measured: what is summed under each class, on which grid.
+pub struct Asked(pub(super) AskedForm);
+
+impl Asked {
+    /// A question about centred sums of integers; refuses what is outside of the bounds.
+    pub fn on_lattice(
+        question: &Question,
+        blocks: &[Block],
+        classes: usize,
+        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
+    ) -> Result<Self, PriceError> {
+        if question.form != Form::Centred {
+            return Err(PriceError::Clipped);
+        }
+        bounds::check(question, blocks, classes)?;
+        let centred = Centred::new(question, classes);
+        let lattice = Lattice::new(sizes(&centred)?, classes)?;
+        Ok(Self(AskedForm::Centred(centred, Some(lattice))))
+    }
+
+    /// One about integers on the grids that all sites agreed on, with coefficients of so many bits;
+    /// refuses a model of several layers, whose candidates have no common bound.
+    pub fn on_shared_lattice(
+        question: &Question,
+        blocks: &[Block],
+        classes: usize,
+        (scale, bits): (&RoundScale, u8),
+        sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
+    ) -> Result<Self, PriceError> {
+        if question.form != Form::Centred {
+            return Err(PriceError::Clipped);
+        }
+        bounds::check(question, blocks, classes)?;
+        let centred = Centred::new(question, classes);
+        if blocks.len() != 1 || centred.silent() != scale.theta.is_none() {
+            return Err(PriceError::Bound(
+                "shares of noise for several layers, or for another theta message than it asks for",
+            ));
+        }
+        let lattice = Lattice::shared(sizes(&centred)?, classes, scale, bits)?;
+        Ok(Self(AskedForm::Centred(centred, Some(lattice))))
+    }
+
+    /// One about sums as they are.
+    pub(super) fn plain(question: &Question, classes: usize) -> Self {
+        Self(match question.form {
+            Form::Centred => AskedForm::Centred(Centred::new(question, classes), None),
+            Form::Clipped { limit } => {
+                AskedForm::Clipped(Combinations::new(question, classes, limit))
+            }
+        })
+    }
+
+    /// Measures a chunk, where there is something to measure.
+    pub fn measure(
+        &self,
+        part: &mut Measuring<'_>,
+        chunk: &Candidates<'_>,
+        lengths: Option<&[f64]>,
+        room: &mut MeasureRoom,
+    ) {
+        if let AskedForm::Centred(centred, Some(lattice)) = &self.0 {
+            part.add(centred, lattice, chunk, lengths, room);
+        }
+    }
+}
