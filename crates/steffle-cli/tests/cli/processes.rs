@@ -46,7 +46,7 @@ fn processes_give_the_same_model_to_the_bit_where_silos_have_both_divisions() {
     the_same(&place, &["--method", "one-shot", "--pool", "--secure-aggregation"]);
     let pooled = ["--method", "one-shot", "--pool", "--secure-aggregation"];
     the_same(&place, &[&pooled[..], &["--noise-shares", "once"]].concat());
-    the_same(&place, &["--secure-aggregation", "--noise-shares", "once", "--rounds", "3"]);
+    the_same(&place, &["--secure-aggregation", "--noise-shares", "once"]);
     the_same(&place, &["--method", "randomised-response", "--epsilon", "1"]);
     the_same(&place, &["--mode", "paper", "--batch", "40", "--epsilon", "3"]);
 }

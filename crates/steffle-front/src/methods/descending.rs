@@ -229,8 +229,8 @@ impl Descending {
             let statement = format!(
                 "The mechanism is ({epsilon}, {delta:.1e})-differentially private for the sensitive \
                  attribute of every {unit}, in each silo, against {}. {} A table and {} rounds on all \
-                 records, integer noise of which each silo adds a share to every round; its shape is a matrix \
-                 of products of features, summed over all silos. {source} Features and labels are not \
+                 records, integer noise of which each silo adds a share to every round; its shape, from 20 \
+                 features on, is a matrix of products of features, summed over all silos. {source} Features and labels are not \
                  protected.",
                 claim.against,
                 claim.words(),
