@@ -226,10 +226,8 @@ fn noise_once_of_rounds_says_whom_it_is_against() {
         (&["--colluders", "1"], 2, "none is shared"),
         (&["--noise-shares", "once", "--noise", "secure"], 3, "not masked"),
         (&["--noise-shares", "once", "--model", "mlp:3"], 2, "linear models"),
-        (&["--noise-shares", "once", "--secure-aggregation", "false"], 2, "sums over all silos"),
         (&["--noise-shares", "once", "--mode", "poisson"], 2, "mode poisson"),
         (&["--noise-shares", "once", "--batch", "20"], 2, "blocks of records"),
-        (&["--noise-shares", "once", "--unit", "region"], 2, "several rows"),
     ] {
         let refused = place.run(&[&common[..], flags, &["--out", "refused"]].concat());
         let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
