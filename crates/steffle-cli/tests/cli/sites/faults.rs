@@ -99,7 +99,7 @@ fn a_masked_run_whose_lead_and_parties_were_killed_goes_on() {
     let mut killed = lead(&place, &[&APART[..], &["run"], &MASKED].concat());
     let children = parties(&killed, 3, &place.path("run.journal"));
     signal("-9", children[1]);
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     while children_of(killed.id()).iter().all(|child| children.contains(child)) {
         assert!(Instant::now() < until, "the killed party was not started again");
         std::thread::sleep(Duration::from_millis(5));
