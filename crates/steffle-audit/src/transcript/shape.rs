@@ -4,7 +4,8 @@ use steffle_privacy::ledger::Kind as Released;
 use steffle_wire::{
     Added, Ask, Close, Closed, CodecError, Count, Decode, Describe, Described, Envelope,
     FitQuestion, Gap, ImputedQuestion, Join, Kind, Loss, Meet, Opening, Part, PassQuestion, Pool,
-    PublicCounts, PublicSums, Reader, Refused, Release, Role, Round, Summed, TakeIn, decode, parse,
+    PrivateSums, PublicCounts, PublicSums, Reader, Refused, Release, Role, Round, Summed, TakeIn,
+    decode, parse,
 };
 
 /// What matters here of a message.
@@ -75,14 +76,20 @@ pub(super) fn read(bytes: &[u8], asked: Option<Released>) -> Result<(Envelope, S
     Ok((envelope, says))
 }
 
-/// A round's reply: the part of a store is its end.
+/// A round's reply: the part of a store is behind the public one. Where sites share noise, which they do
+/// under masks alone, it is to be read in the sum over all of them.
 fn round(mut reader: Reader<'_>) -> Result<Says, CodecError> {
     decode::<<Round as Ask>::Reply>(Reader::new(reader.rest()))?;
     let public = reader.option("public sums", Summed::<PublicSums>::decode)?;
     let scale = public.map(|public| public.total()).transpose()?.map_or(1.0, |own| own.scale());
-    let private = reader.flag("private sums")?;
-    let part = SentPart { bytes: reader.rest().to_vec(), scale };
-    Ok(if private { Says::Private(Released::Sums, Some(part)) } else { Says::Public })
+    if reader.flag("private sums")? {
+        let all = reader.rest();
+        Summed::<PrivateSums>::decode(&mut reader)?;
+        let bytes = all[..all.len() - reader.rest().len()].to_vec();
+        return Ok(Says::Private(Released::Sums, Some(SentPart { bytes, scale })));
+    }
+    let shared = reader.flag("shared sums")?;
+    Ok(if shared { Says::Private(Released::Sums, None) } else { Says::Public })
 }
 
 /// A reply of counts: the part of a store is its end.
