@@ -34,7 +34,7 @@
 //! Tests, in `steffle-site`, `division::attacks::shared`: `no_store_moves_a_shared_sum_more_than_its_price`
 //! (1 to 5), `a_share_is_added_to_every_number_of_the_question`,
 //! `a_site_whose_units_have_all_retired_adds_its_share` (5), `a_scale_is_priced_and_not_believed` (6);
-//! `node::tests::shares`: `a_share_of_a_round_is_sent_again_in_its_own_place_only` (7).
+//! `node::tests::shared_rounds`: `a_share_of_a_round_is_sent_again_in_its_own_place_only` (7).
 
 use steffle_privacy::ledger::{Kind, Refusal};
 use steffle_wire::{CodecError, Summed, SumsShare, Writer};
