@@ -21,11 +21,7 @@ impl Asked {
         classes: usize,
         sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
     ) -> Result<Self, PriceError> {
-        if question.form != Form::Centred {
-            return Err(PriceError::Clipped);
-        }
-        bounds::check(question, blocks, classes)?;
-        let centred = Centred::new(question, classes);
+        let centred = centred(question, blocks, classes)?;
         let lattice = Lattice::new(sizes(&centred)?, classes)?;
         Ok(Self(AskedForm::Centred(centred, Some(lattice))))
     }
@@ -39,11 +35,7 @@ impl Asked {
         (scale, bits): (&RoundScale, u8),
         sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
     ) -> Result<Self, PriceError> {
-        if question.form != Form::Centred {
-            return Err(PriceError::Clipped);
-        }
-        bounds::check(question, blocks, classes)?;
-        let centred = Centred::new(question, classes);
+        let centred = centred(question, blocks, classes)?;
         if blocks.len() != 1 || centred.silent() != scale.theta.is_none() {
             return Err(PriceError::Bound(
                 "shares of noise for several layers, or for another theta message than it asks for",
@@ -75,4 +67,13 @@ impl Asked {
             part.add(centred, lattice, chunk, lengths, room);
         }
     }
+}
+
+/// What is summed under each class; refuses clipped sums, and what is outside of the bounds.
+fn centred(question: &Question, blocks: &[Block], classes: usize) -> Result<Centred, PriceError> {
+    if question.form != Form::Centred {
+        return Err(PriceError::Clipped);
+    }
+    bounds::check(question, blocks, classes)?;
+    Ok(Centred::new(question, classes))
 }

@@ -33,7 +33,7 @@ struct Claim {
 }
 
 fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
-    let claim = claim(args)?;
+    let Claim { epsilon, delta } = claim(args)?;
     let threads = threads(args.threads)?;
     if args.silos.is_some()
         && (args.method == Attacked::RandomisedResponse || args.server == Asking::Honest)
@@ -45,7 +45,6 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
     let finding = match (args.method, args.server) {
         (Attacked::Steffle, _) if args.silos.is_some() => {
             let (shares, known) = shares(args)?;
-            let Claim { epsilon, delta } = claim;
             let notion = notion(args);
             let audited = SharedRounds::new(epsilon, delta, args.classes, &notion, shares, known);
             play(args, threads, audited)
@@ -55,7 +54,6 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
                 Asking::Static => Server::Static,
                 Asking::Honest => Server::Honest,
             };
-            let Claim { epsilon, delta } = claim;
             play(
                 args,
                 threads,
@@ -69,17 +67,15 @@ fn attack(args: &AuditArgs, output: Output) -> Result<(), Failure> {
         )),
         (Attacked::OneShot, _) if args.silos.is_some() => {
             let (shares, known) = shares(args)?;
-            let Claim { epsilon, delta } = claim;
             let notion = notion(args);
             let audited = SharedOneShot::new(epsilon, delta, args.classes, &notion, shares, known);
             play(args, threads, audited)
         }
         (Attacked::OneShot, _) => {
-            let Claim { epsilon, delta } = claim;
             play(args, threads, OneShot::new(epsilon, delta, args.classes, &notion(args)))
         }
         (Attacked::RandomisedResponse, _) => {
-            play(args, threads, Response::new(claim.epsilon, args.classes))
+            play(args, threads, Response::new(epsilon, args.classes))
         }
     }?;
     let mut value = json!({
