@@ -88,12 +88,12 @@ impl Work for ClassMessage {
     }
 
     fn finish(
-        asked: AskedClasses,
+        asked: Box<AskedClasses>,
         _: Vec<u64>,
         answers: Vec<u16>,
         writer: &mut Writer,
     ) -> Result<bool, Unpriced> {
-        let AskedClasses { release, ids, .. } = asked;
+        let AskedClasses { release, ids, .. } = *asked;
         if answers.len() != ids.len() {
             return Err(Unpriced);
         }

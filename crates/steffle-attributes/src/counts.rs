@@ -268,7 +268,7 @@ impl Work for CountMessage {
     }
 
     fn finish(
-        asked: AskedCounts,
+        asked: Box<AskedCounts>,
         drawn: Vec<i128>,
         sums: SummedCounts,
         writer: &mut Writer,

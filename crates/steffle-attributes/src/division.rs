@@ -247,7 +247,7 @@ impl AttributesDivision {
     ) -> Price<Sums> {
         let shape = self.shape(question, about.blocks);
         let noise = match &self.terms {
-            Terms::OfMean(scale) => Noise::Gaussian(scale.scaled(about.records as f64)),
+            Terms::OfMean(scale) => Noise::Gaussian(scale.clone(), about.records as f64),
             _ => Noise::None,
         };
         let (whitening, digest) = (about.whitening, measured.digest);

@@ -61,7 +61,7 @@ pub trait Work: Sized {
     /// Adds the noise and writes the reply; says whether there was any noise. Refuses sums that
     /// are not over what was priced.
     fn finish(
-        asked: Self::Asked,
+        asked: Box<Self::Asked>,
         drawn: Self::Drawn,
         sums: Self::Sums,
         writer: &mut Writer,
@@ -105,7 +105,8 @@ impl Request {
 /// What a message will be released under, and what it costs. Made without reading `s`.
 #[must_use = "a price is nothing until it is reserved"]
 pub struct Price<M: Message> {
-    asked: M::Asked,
+    /// Boxed: it goes through many hands, and is large.
+    asked: Box<M::Asked>,
     cost: Cost,
     charge: Charge,
     request: Request,
@@ -113,7 +114,7 @@ pub struct Price<M: Message> {
 
 /// A price that was paid, with the noise it bought. It opens one reply: there is no copy of it.
 pub struct Reserved<M: Message> {
-    asked: M::Asked,
+    asked: Box<M::Asked>,
     drawn: M::Drawn,
     ticket: Ticket,
     noise: NoiseKind,
@@ -142,7 +143,7 @@ pub struct Released<M> {
 
 impl<M: Message> Price<M> {
     pub(super) fn new(asked: M::Asked, cost: Cost, charge: Charge, request: Request) -> Self {
-        Self { asked, cost, charge, request }
+        Self { asked: Box::new(asked), cost, charge, request }
     }
 
     /// What it costs.
@@ -198,6 +199,12 @@ impl<M: Message> Released<M> {
     /// What a receiver reads.
     pub fn read(&self) -> Result<M::Reply, CodecError> {
         M::Reply::decode(&mut Reader::new(&self.bytes))
+    }
+
+    /// The same, in place of an old one.
+    pub(super) fn read_over<'a>(&self, old: &'a mut M::Reply) -> Result<&'a M::Reply, CodecError> {
+        old.decode_over(&mut Reader::new(&self.bytes))?;
+        Ok(old)
     }
 }
 

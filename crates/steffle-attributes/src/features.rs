@@ -264,12 +264,12 @@ impl Work for FeatureMessage {
     }
 
     fn finish(
-        asked: AskedFeatures,
+        asked: Box<AskedFeatures>,
         drawn: Vec<Vec<Vec<i128>>>,
         sums: SummedFeatures,
         writer: &mut Writer,
     ) -> Result<bool, Unpriced> {
-        let AskedFeatures { classes, silos } = asked;
+        let AskedFeatures { classes, silos } = *asked;
         if sums.unpriced || sums.silos.iter().any(|own| own.len() != sent(classes).len()) {
             return Err(Unpriced);
         }

@@ -1,5 +1,7 @@
 //! The noise of a round's messages: drawn before the sums, added after them.
 
+use std::sync::Arc;
+
 use steffle_model::decode::{complete, unwhiten};
 use steffle_model::linear::Whitening;
 use steffle_model::model::{Gradient, kernel};
@@ -16,8 +18,8 @@ use crate::noise::NoiseSource;
 pub(super) enum Noise {
     /// None at all.
     None,
-    /// Float Gaussians.
-    Gaussian(NoiseScale),
+    /// Float Gaussians, of scales times a factor: from means to sums.
+    Gaussian(Arc<NoiseScale>, f64),
     /// Integers.
     Integer(Noises),
 }
@@ -40,13 +42,15 @@ impl Drawn {
         let (cells, classes, columns) = shape.tables;
         match noise {
             Noise::None => Self::None,
-            Noise::Gaussian(scale) => {
+            Noise::Gaussian(scale, factor) => {
                 let mut thetas = vec![kernel::zeros(shape.parameters()); shape.messages];
-                thetas.iter_mut().for_each(|theta| source.add_gaussian(scale.theta, theta));
+                thetas
+                    .iter_mut()
+                    .for_each(|theta| source.add_gaussian(scale.theta * factor, theta));
                 let mut tables = vec![kernel::zeros(classes * columns); cells];
                 for (cell, scales) in tables.iter_mut().zip(&scale.table) {
                     for (row, &scale) in cell.chunks_exact_mut(columns).zip(scales) {
-                        source.add_gaussian(scale, row);
+                        source.add_gaussian(scale * factor, row);
                     }
                 }
                 Self::Gaussian { thetas, tables }

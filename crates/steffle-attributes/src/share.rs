@@ -133,7 +133,7 @@ impl Work for ShareMessage {
     }
 
     fn finish(
-        asked: AskedShare,
+        asked: Box<AskedShare>,
         drawn: Vec<Vec<i128>>,
         SummedShare { sums, unpriced }: SummedShare,
         writer: &mut Writer,

@@ -194,7 +194,7 @@ impl Work for Sums {
     }
 
     fn finish(
-        asked: AskedSums,
+        asked: Box<AskedSums>,
         drawn: DrawnSums,
         sums: SummedSums,
         writer: &mut Writer,
@@ -207,14 +207,15 @@ impl Work for Sums {
 }
 
 impl Released<Sums> {
-    /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
+    /// What was released, times `scale`, as the part of one of `sites` sites: post-processing. In the
+    /// room of an old one, and of what was read for it.
     pub fn summed(
         &self,
         scale: f64,
         sites: usize,
-        room: SumRoom,
+        (room, old): (SumRoom, &mut PrivateSums),
     ) -> Result<Summed<PrivateSums>, CodecError> {
-        Ok(self.read()?.summed(scale, sites, room))
+        Ok(self.read_over(old)?.summed(scale, sites, room))
     }
 }
 

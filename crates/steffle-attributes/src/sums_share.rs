@@ -77,7 +77,7 @@ impl Work for SharedSums {
     }
 
     fn finish(
-        asked: AskedSums,
+        asked: Box<AskedSums>,
         drawn: DrawnSums,
         sums: SummedSums,
         writer: &mut Writer,

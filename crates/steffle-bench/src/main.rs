@@ -12,6 +12,7 @@
 //! cargo run --release -p steffle-bench -- rounds
 //! cargo run --release -p steffle-bench -- masks
 //! cargo run --release -p steffle-bench -- networks --python python3
+//! cargo run --release -p steffle-bench -- profile -- speed --alone --repeat 40
 //! cargo build --release && cargo run --release -p steffle-bench -- methods
 //! cargo build --release && cargo run --release -p steffle-bench -- reproduce
 //! ```
@@ -29,6 +30,7 @@ mod methods;
 mod networks;
 mod peer;
 mod problem;
+mod profile;
 mod reading;
 mod reproduce;
 mod rounds;
@@ -75,6 +77,8 @@ enum Task {
     Methods(methods::Arguments),
     /// CPU seconds of `steffle reproduce`, beside another build where one is given.
     Reproduce(reproduce::Arguments),
+    /// Where the time of another of these commands goes, by kind of work, with the profiler `perf`.
+    Profile(profile::Arguments),
     /// Networks by passes of the silos, beside logistic regression and scikit-learn in the same run.
     Networks(networks::Arguments),
     /// One point of `growth`, in a process of its own so that its peak memory is its own.
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
         Task::Library(arguments) => library::run(&arguments),
         Task::Masks(arguments) => masks::run(&arguments),
         Task::Methods(arguments) => methods::run(&arguments),
+        Task::Profile(arguments) => profile::run(&arguments),
         Task::Reproduce(arguments) => reproduce::run(&arguments),
         Task::Rounds(arguments) => rounds::run(&arguments),
         Task::RoundSite(site) => rounds::run_site(&site),

@@ -83,9 +83,10 @@ fn meet(sites: u8) -> Result<Meeting, Box<dyn std::error::Error>> {
     let identity = |site: u8| Identity::new(&[site; 32]);
     let all = (0..sites).map(|site| (identity(site).fingerprint(), String::new()));
     let roster = Roster::new(all)?;
-    let terms = Terms { run: [1; 16], role: 3, colluders: 1 };
+    let terms = Terms { run: [1; 16], role: 3, colluders: 1, noise: 1, shared: Some(1) };
     let secret = |site: u8| Secret { key: hash(&[&[site]]), nonce: [site; 16] };
-    let greet = |site: u8| Greeting::new(&identity(site), roster.clone(), terms, &secret(site));
+    let greet =
+        |site: u8| Greeting::new(&identity(site), roster.clone(), terms, (&secret(site), 0));
     let greetings = (0..sites).map(greet).collect::<Result<Vec<_>, _>>()?;
     let hellos: Vec<Vec<u8>> = greetings.iter().map(|own| own.hello().to_bytes()).collect();
     let hellos: Vec<&[u8]> = hellos.iter().map(Vec::as_slice).collect();

@@ -1,10 +1,11 @@
 //! How sums over sites are added up: as they are, or under masks that hide what one site adds.
 
 use serde::Serialize;
+use steffle::protocol::MaskTerms;
 
 use crate::Error;
 use crate::leaves::Leaves;
-use crate::method::Entry;
+use crate::method::{Entry, Method};
 use crate::study::Study;
 
 /// Fewest sites that add up under masks, where no site's own policy says two: of two, each knows what
@@ -97,8 +98,15 @@ impl Aggregation {
     }
 }
 
+/// What sites sign in a run of a method under masks; `None` where it has none.
+pub(crate) fn terms(method: &dyn Method, sites: usize) -> Option<MaskTerms> {
+    let shared = method.shared_against(sites).map(|most| most as u16);
+    let (colluders, noise) = (colluders(sites), method.noise());
+    method.secure_aggregation().then_some(MaskTerms { colluders, noise, shared })
+}
+
 /// How many sites may help the server: fewer than half.
-pub(crate) fn colluders(sites: usize) -> u16 {
+fn colluders(sites: usize) -> u16 {
     (sites.saturating_sub(1) / 2) as u16
 }
 

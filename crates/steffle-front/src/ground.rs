@@ -6,7 +6,7 @@ use steffle::federation::{Agreement, Federation, FederationError, Gathered, Rost
 use steffle::game::OutputScores;
 use steffle::model::{Classifier, ModelKind};
 use steffle::node::{Embedded, InProcess};
-use steffle::protocol::{RunId, SchemaHash};
+use steffle::protocol::{MaskTerms, RunId, SchemaHash};
 use steffle::randomness::{Purpose, stream};
 use steffle::server::{Minimum, Tolerance};
 use steffle::train::{FitRule, TrainError, erm};
@@ -14,7 +14,7 @@ use steffle_privacy::Mu;
 use steffle_privacy::ledger::{Ledger, Refusal, Statement};
 use steffle_process::Journalled;
 
-use crate::aggregation::colluders;
+use crate::aggregation::terms;
 use crate::clock::Clock;
 use crate::method::Method;
 use crate::observer::{Observer, Stage, Told, Watch};
@@ -72,7 +72,7 @@ impl<'a> Ground<'a> {
             elsewhere
         } else {
             let sites = study.sizes().len();
-            let masked = method.secure_aggregation().then(|| colluders(sites));
+            let masked = terms(method, sites);
             (run, embedded(study, run, books.unwrap_or_default(), masked)?)
         };
         let agreement = Agreement {
@@ -193,7 +193,7 @@ fn embedded(
     study: &Study,
     run: RunId,
     books: Vec<Box<dyn Ledger>>,
-    masked: Option<u16>,
+    masked: Option<MaskTerms>,
 ) -> Result<Gathered<Journalled<Nodes>>, Error> {
     let nodes = match study.holdings()? {
         Holdings::Silos(silos) => InProcess::silos(silos),

@@ -109,6 +109,21 @@ impl Counts {
     }
 }
 
+/// What is said of the values that parity is conditioned on, where it is; under masks rows are added up.
+fn strata(study: &Study, masked: bool) -> Option<Leaves> {
+    let schema = study.schema();
+    schema.recipe().stratum.as_ref()?;
+    let small = schema.small_strata();
+    let pooled = small.map_or(0, |small| small.values.len() - usize::from(small.pooled));
+    let values = schema.strata().len() + pooled;
+    let (what, numbers) = if masked {
+        ("the names of the values", values)
+    } else {
+        ("the names of the values, and the rows of each", 2 * values)
+    };
+    Some(Leaves::new("values that parity is conditioned on", what, numbers, "another notion"))
+}
+
 /// The table for a run of a method: before training, in training, and to attributes holders.
 pub(crate) fn leaves(method: &dyn Method, study: &Study, counts: &Counts) -> Vec<Leaves> {
     let (schema, entry) = (study.schema(), method.entry());
@@ -133,12 +148,13 @@ pub(crate) fn leaves(method: &dyn Method, study: &Study, counts: &Counts) -> Vec
             counts.labels + if declared { 0 } else { counts.classes },
             "needed",
         ),
-        unconstrained(counts),
     ];
+    table.extend(strata(study, method.secure_aggregation()));
     if method.secure_aggregation() {
         // Names alone are no sums.
-        return crate::aggregation::leaves(study, &table[1..3]);
+        return crate::aggregation::leaves(study, &table[1..]);
     }
+    table.push(unconstrained(counts));
     table.extend(method.leaves(counts));
     if study.is_split() && entry.goal == Goal::Groups && counts.cells > 0 {
         let (what, numbers) = if entry.answers_by_id {

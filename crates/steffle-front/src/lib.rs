@@ -63,7 +63,7 @@ pub use steffle_baselines::theory;
 pub use steffle_data::{Column, Dialect, Recipe};
 pub use steffle_masks::{Fingerprint, Journal as MaskJournal};
 pub use steffle_process::{
-    Forgotten, MaskFileError, accept_roster, create_key, forget, read_journal, read_key,
+    Forgotten, MaskFileError, accept_roster, create_key, forget, read_epoch, read_journal, read_key,
 };
 
 pub use aggregation::Aggregation;

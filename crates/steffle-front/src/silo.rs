@@ -76,7 +76,7 @@ fn sends(role: Holds, silo: &Silo) -> Vec<String> {
     if role != Holds::Attributes {
         all.push(
             "before a run, to the lead: the number of records; per numeric column count, mean and sum \
-             of squares; the names of categories, labels and strata",
+             of squares; the names of categories, labels and strata, and the rows of every stratum",
         );
         all.push(
             "per evaluation or round, to the lead: sums over all records (loss, gradient, outputs, \

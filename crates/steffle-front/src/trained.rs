@@ -26,7 +26,7 @@ pub struct Trained {
     pub(crate) spent: Option<f64>,
     pub(crate) signal_to_noise: Option<f64>,
     /// How far rounds tell the groups apart, and whether so little that nothing was changed.
-    pub(crate) evidence: Option<f64>,
+    pub(crate) evidence: Option<Fairer>,
     pub(crate) unchanged: bool,
     /// Where released numbers can tell.
     pub(crate) fairer: Option<Fairer>,

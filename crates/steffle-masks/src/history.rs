@@ -15,12 +15,12 @@ pub struct Asked<'a> {
     pub body: &'a [u8],
 }
 
-/// The running hash of every request that was answered since the meeting.
+/// The running hash of every request since the meeting, answered or refused.
 ///
 /// Sites that were asked different things at any time since have different histories, and then no
 /// mask of theirs cancels: a state that was set differently before can not be read by the same
-/// question later. What is refused for its words alone changes no state and is no part of it; any
-/// other refusal ends the run.
+/// question later. What comes under a number that was used, or is no message of the run, is no request
+/// and no part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     run: [u8; 16],

@@ -164,17 +164,20 @@ pub struct Hello {
     pub exchange: Hash,
     /// Never the same twice.
     pub nonce: [u8; 16],
+    /// How often the site's data have changed: within an epoch they are the same.
+    pub epoch: u32,
     /// Over all of it.
     pub signature: [u8; 64],
 }
 
 impl Hello {
     /// Bytes of one.
-    pub const BYTES: usize = 32 + 32 + 16 + 64;
+    pub const BYTES: usize = 32 + 32 + 16 + 4 + 64;
 
     /// As it travels.
     pub fn to_bytes(&self) -> Vec<u8> {
-        [&self.identity[..], &self.exchange, &self.nonce, &self.signature].concat()
+        let epoch = self.epoch.to_le_bytes();
+        [&self.identity[..], &self.exchange, &self.nonce, &epoch, &self.signature].concat()
     }
 
     /// Reads one; `None` where it has another length.
@@ -185,9 +188,11 @@ impl Hello {
         let (identity, rest) = bytes.split_first_chunk()?;
         let (exchange, rest) = rest.split_first_chunk()?;
         let (nonce, rest) = rest.split_first_chunk()?;
+        let (epoch, rest) = rest.split_first_chunk()?;
         let (signature, _) = rest.split_first_chunk()?;
-        let (identity, exchange) = (*identity, *exchange);
-        Some(Self { identity, exchange, nonce: *nonce, signature: *signature })
+        let (identity, exchange, nonce) = (*identity, *exchange, *nonce);
+        let epoch = u32::from_le_bytes(*epoch);
+        Some(Self { identity, exchange, nonce, epoch, signature: *signature })
     }
 
     pub(crate) fn is_signed(&self, message: &[u8]) -> bool {

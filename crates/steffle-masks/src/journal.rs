@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::epochs::{self, Epochs};
 use crate::{Hash, hash};
 
 /// The X25519 secret and the nonce of one run.
@@ -32,21 +33,20 @@ pub enum Line {
     },
     /// The run is over: closed, or one of its requests was refused.
     End,
-}
-
-/// Where lines are kept, and the secret of the run.
-pub trait Backing: Send {
-    /// Keeps a line; returns when it outlives a crash.
-    fn write(&mut self, line: &Line) -> Result<(), String>;
-
-    /// The secret that is kept.
-    fn secret(&self) -> Option<Secret>;
-
-    /// Keeps a secret in place of the one before, or none.
-    fn keep(&mut self, secret: Option<&Secret>) -> Result<(), String>;
-
-    /// A secret for the run that this request begins; `None` where the system gives no random numbers.
-    fn fresh(&mut self, begins: &Hash) -> Option<Secret>;
+    /// An epoch of the site's data began.
+    Epoch {
+        /// Its number.
+        number: u32,
+        /// The digest of all records.
+        digest: Hash,
+    },
+    /// Sites met whose data were in these epochs.
+    Met {
+        /// How many of them might have helped the server.
+        colluders: u16,
+        /// In the order of the roster.
+        epochs: Vec<u32>,
+    },
 }
 
 /// The rules of masks of one store, for its life.
@@ -58,6 +58,7 @@ pub struct Journal {
     backing: Box<dyn Backing>,
     roster: Option<Hash>,
     run: Option<Run>,
+    epochs: Epochs,
 }
 
 struct Run {
@@ -85,6 +86,30 @@ pub enum JournalError {
     /// The run is over.
     #[error("the run is over at this site: it was closed, or one of its requests was refused")]
     Over,
+    /// A change of data that two totals would show.
+    #[error(
+        "fewer than {0} records of this site were altered since it last answered under masks (masks.min_change), \
+         and the difference of two totals would show them; `steffle silo check` says how many. Wait until \
+         there are more, or restore the data as they were"
+    )]
+    Changed(u64),
+    /// The data of too few sites have changed.
+    #[error(
+        "the data of {found} site(s) have changed since these sites met, and the difference of two totals \
+         would show by what: at least {least} change together, or none"
+    )]
+    Few {
+        /// Sites whose data are in another epoch.
+        found: usize,
+        /// So many at least.
+        least: usize,
+    },
+    /// A site's data are in an earlier epoch than when sites met last.
+    #[error(
+        "the data of site {0} of the roster are in an earlier epoch than when these sites met last: its \
+         journal began anew; `steffle silo roster accept` at all sites begins anew for all"
+    )]
+    Back(usize),
     /// It cannot be kept.
     #[error("the journal of masks {0}")]
     Stopped(String),
@@ -93,13 +118,34 @@ pub enum JournalError {
     Entropy,
 }
 
+/// Where lines are kept, and the secret of the run.
+pub trait Backing: Send {
+    /// Keeps a line; returns when it outlives a crash.
+    fn write(&mut self, line: &Line) -> Result<(), String>;
+
+    /// The secret that is kept.
+    fn secret(&self) -> Option<Secret>;
+
+    /// Keeps a secret in place of the one before, or none.
+    fn keep(&mut self, secret: Option<&Secret>) -> Result<(), String>;
+
+    /// A secret for the run that this request begins; `None` where the system gives no random numbers.
+    fn fresh(&mut self, begins: &Hash) -> Option<Secret>;
+
+    /// The digests of all records in an epoch.
+    fn records(&self, epoch: u32) -> Option<Vec<u64>>;
+
+    /// Keeps the digests of all records in an epoch; returns when they outlive a crash.
+    fn keep_records(&mut self, epoch: u32, records: &[u64]) -> Result<(), String>;
+}
+
 impl Journal {
     /// The roster of a store that answers without masks.
     pub const CLEAR: Hash = *b"without masks: a roster of one. ";
 
     /// Goes on after these lines.
     pub fn new(lines: impl IntoIterator<Item = Line>, backing: Box<dyn Backing>) -> Self {
-        let mut journal = Self { backing, roster: None, run: None };
+        let mut journal = Self { backing, roster: None, run: None, epochs: Epochs::default() };
         lines.into_iter().for_each(|line| journal.apply(&line));
         journal
     }
@@ -126,6 +172,31 @@ impl Journal {
         self.write(&Line::Begin(begins))?;
         self.backing.keep(Some(&secret)).map_err(JournalError::Stopped)?;
         Ok(secret)
+    }
+
+    /// The epoch of data that are these records now, given by their digests in ascending order; refuses
+    /// data that differ from those of an epoch before by fewer than `least` records.
+    pub fn epoch(&self, records: &[u64], least: u64) -> Result<u32, JournalError> {
+        self.epochs.of(records, least, self.backing.as_ref())
+    }
+
+    /// Notes that sites meet whose data are in these epochs, this one's own in the epoch `own`; refuses
+    /// a change at too few of them. After it, data of `own` are these records.
+    pub fn meet(
+        &mut self,
+        colluders: u16,
+        epochs: &[u32],
+        (own, records): (u32, &[u64]),
+    ) -> Result<(), JournalError> {
+        let news = self.epochs.meet(colluders, epochs)?;
+        if !self.epochs.has(own, records) {
+            self.backing.keep_records(own, records).map_err(JournalError::Stopped)?;
+            self.write(&Line::Epoch { number: own, digest: epochs::digest(records) })?;
+        }
+        if news {
+            self.write(&Line::Met { colluders, epochs: epochs.to_vec() })?;
+        }
+        Ok(())
     }
 
     /// Notes that the store answers without masks; refuses one that has answered under them.
@@ -187,14 +258,20 @@ impl Journal {
     }
 
     fn apply(&mut self, line: &Line) {
-        match *line {
-            Line::Roster(roster) => self.roster = Some(roster),
+        match line {
+            Line::Roster(roster) => {
+                self.roster = Some(*roster);
+                self.epochs.begin_anew();
+            }
+            Line::Epoch { number, digest } => self.epochs.note(*number, *digest),
+            Line::Met { colluders, epochs } => self.epochs.note_met(*colluders, epochs),
             Line::Begin(begins) => {
+                let begins = *begins;
                 self.run = Some(Run { begins, answers: BTreeMap::new(), ended: false });
             }
             Line::Answer { sequence, context, reply } => {
                 if let Some(run) = &mut self.run {
-                    run.answers.insert(sequence, (context, reply));
+                    run.answers.insert(*sequence, (*context, *reply));
                 }
             }
             Line::End => {
@@ -216,6 +293,11 @@ impl Line {
                 format!("answer {sequence} {} {}", digits(context), digits(reply))
             }
             Self::End => "end".to_owned(),
+            Self::Epoch { number, digest } => format!("epoch {number} {}", digits(digest)),
+            Self::Met { colluders, epochs } => {
+                let epochs: Vec<String> = epochs.iter().map(u32::to_string).collect();
+                format!("met {colluders} {}", epochs.join(","))
+            }
         }
     }
 
@@ -231,6 +313,14 @@ impl Line {
                 reply: bytes(reply)?,
             }),
             ["end"] => Some(Self::End),
+            ["epoch", number, digest] => {
+                Some(Self::Epoch { number: number.parse().ok()?, digest: bytes(digest)? })
+            }
+            ["met", colluders, epochs] => {
+                let epochs = epochs.split(',').map(|epoch| epoch.parse().ok());
+                let epochs = epochs.collect::<Option<_>>()?;
+                Some(Self::Met { colluders: colluders.parse().ok()?, epochs })
+            }
             _ => None,
         }
     }
@@ -253,12 +343,13 @@ fn bytes(digits: &str) -> Option<Hash> {
 pub struct Memory {
     name: Vec<u8>,
     secret: Option<Secret>,
+    epochs: BTreeMap<u32, Vec<u64>>,
 }
 
 impl Memory {
     /// Of the party of this name.
     pub fn new(name: &[u8]) -> Self {
-        Self { name: name.to_vec(), secret: None }
+        Self { name: name.to_vec(), secret: None, epochs: BTreeMap::new() }
     }
 }
 
@@ -281,6 +372,15 @@ impl Backing for Memory {
         let mut nonce = [0; 16];
         nonce.copy_from_slice(&hash(&[b"steffle simulated nonce", &self.name, begins])[..16]);
         Some(Secret { key, nonce })
+    }
+
+    fn records(&self, epoch: u32) -> Option<Vec<u64>> {
+        self.epochs.get(&epoch).cloned()
+    }
+
+    fn keep_records(&mut self, epoch: u32, records: &[u64]) -> Result<(), String> {
+        self.epochs.insert(epoch, records.to_vec());
+        Ok(())
     }
 }
 

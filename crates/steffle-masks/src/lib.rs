@@ -18,20 +18,23 @@
 //!
 //! *Sketch.* Two sites `i`, `j` that do not help it pinned each other, so a key that either of them
 //! meets under the other's name was made by the other in this run and for this roster: the signature
-//! covers run, roster, role, terms, key and nonce ([`Hello`]). Their stream is then that of a key that
+//! covers run, roster, role, noise, key, nonce and epoch ([`Hello`]). Their stream is then that of a key that
 //! nobody else knows, and one that no other request has: its name is a hash of run, roster and all
 //! requests until this one ([`History::context`]). Equal histories give the pair streams that cancel
 //! and that only they know; unequal ones two independent streams, which is noise in the total. The
 //! graph of honest pairs is complete, hence connected, so that every vector of parts with the same
 //! sum over honest sites is equally likely to have given what was seen. One mask covers one reply
 //! ([`Journal::answer`]), or the difference of two would be seen. Tests fail for each of these when it
-//! is left out: `crates/steffle-masks/src/tests.rs`.
+//! is left out: `crates/steffle-masks/src/tests.rs`. What the difference of two totals shows is bounded
+//! by when data may change: `crates/steffle-masks/src/epochs.rs`.
 
+mod epochs;
 mod history;
 mod identity;
 mod journal;
 mod meeting;
 
+pub use epochs::altered;
 pub use history::{Asked, History};
 pub use identity::{Fingerprint, Hello, Identity, NoFingerprint, Roster, RosterError};
 pub use journal::{Backing, Journal, JournalError, Line, Memory, Secret};

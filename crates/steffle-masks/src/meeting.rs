@@ -18,6 +18,10 @@ pub struct Terms {
     pub role: u8,
     /// How many sites may help the server.
     pub colluders: u16,
+    /// Where noise comes from: all the same.
+    pub noise: u8,
+    /// Where sites share noise: how many may help the server for what is claimed.
+    pub shared: Option<u16>,
 }
 
 /// A site that has said hello and waits for the others.
@@ -58,8 +62,8 @@ pub enum MeetError {
     Twice(String),
     /// A signature over something else.
     #[error(
-        "the hello of {0} is about another run, roster, role or number of colluders: all sites of a \
-         federation pin the same keys, and a hello of another run is not taken again"
+        "the hello of {0} is about another run, roster, role, noise or number of colluders: all sites of \
+         a federation pin the same keys, and a hello of another run is not taken again"
     )]
     Signature(String),
     /// Not what this site said.
@@ -71,23 +75,20 @@ pub enum MeetError {
 }
 
 impl Greeting {
-    /// Says hello; refuses an identity that the roster does not have.
+    /// Says hello in an epoch of the site's data; refuses an identity that the roster does not have.
     pub fn new(
         identity: &Identity,
         roster: Roster,
         terms: Terms,
-        secret: &Secret,
+        (secret, epoch): (&Secret, u32),
     ) -> Result<Self, MeetError> {
         let me = roster.place(identity.fingerprint()).ok_or(MeetError::Stranger)?;
         let own = StaticSecret::from(secret.key);
         let exchange = PublicKey::from(&own).to_bytes();
-        let signed = signed(&terms, &roster, &exchange, &secret.nonce);
-        let hello = Hello {
-            identity: identity.public(),
-            exchange,
-            nonce: secret.nonce,
-            signature: identity.sign(&signed),
-        };
+        let nonce = secret.nonce;
+        let unsigned =
+            Hello { identity: identity.public(), exchange, nonce, epoch, signature: [0; 64] };
+        let hello = unsigned.sign(identity, &terms, &roster);
         Ok(Self { terms, roster, me, hello, secret: own })
     }
 
@@ -112,8 +113,7 @@ impl Greeting {
             let hello = Hello::from_bytes(bytes).ok_or(MeetError::Damaged)?;
             let fingerprint = Fingerprint::of(&hello.identity);
             let place = self.roster.place(fingerprint).ok_or(MeetError::Unknown(fingerprint))?;
-            let message = signed(&self.terms, &self.roster, &hello.exchange, &hello.nonce);
-            if !hello.is_signed(&message) {
+            if !hello.is_signed(&hello.signed(&self.terms, &self.roster)) {
                 return Err(MeetError::Signature(self.name(place)));
             }
             if met[place].replace(hello).is_some() {
@@ -136,15 +136,16 @@ impl Greeting {
             let key = Hkdf::new(Some(&salt), shared.as_bytes());
             pairs.push(Pair { place, key });
         }
-        Ok(Meeting { me: self.me, roster: self.roster.digest(), run: self.terms.run, pairs })
+        let epochs = met.iter().map(|hello| hello.epoch).collect();
+        let (roster, run) = (self.roster.digest(), self.terms.run);
+        Ok(Meeting { me: self.me, roster, run, epochs, pairs })
     }
 
     /// The hello with another exchange key, signed: what a site of the roster could say.
     #[cfg(test)]
     pub(crate) fn signed_again(&self, identity: &Identity, exchange: Hash) -> Vec<u8> {
-        let message = signed(&self.terms, &self.roster, &exchange, &self.hello.nonce);
-        let signature = identity.sign(&message);
-        Hello { exchange, signature, ..self.hello.clone() }.to_bytes()
+        let hello = Hello { exchange, ..self.hello.clone() };
+        hello.sign(identity, &self.terms, &self.roster).to_bytes()
     }
 
     fn name(&self, place: usize) -> String {
@@ -152,17 +153,27 @@ impl Greeting {
     }
 }
 
-/// What a hello signs.
-fn signed(terms: &Terms, roster: &Roster, exchange: &Hash, nonce: &[u8; 16]) -> Hash {
-    hash(&[
-        b"steffle hello 1",
-        &terms.run,
-        &roster.digest(),
-        &[terms.role],
-        &terms.colluders.to_le_bytes(),
-        exchange,
-        nonce,
-    ])
+impl Hello {
+    /// What it signs.
+    fn signed(&self, terms: &Terms, roster: &Roster) -> Hash {
+        let shared = terms.shared.map_or(Vec::new(), |most| most.to_le_bytes().to_vec());
+        hash(&[
+            b"steffle hello 2",
+            &terms.run,
+            &roster.digest(),
+            &[terms.role],
+            &terms.colluders.to_le_bytes(),
+            &[terms.noise],
+            &shared,
+            &self.exchange,
+            &self.nonce,
+            &self.epoch.to_le_bytes(),
+        ])
+    }
+
+    fn sign(self, identity: &Identity, terms: &Terms, roster: &Roster) -> Self {
+        Self { signature: identity.sign(&self.signed(terms, roster)), ..self }
+    }
 }
 
 /// Sites that have met: a key with every other one.
@@ -170,6 +181,8 @@ pub struct Meeting {
     me: usize,
     roster: Hash,
     run: [u8; 16],
+    /// Of all sites, in the order of the roster.
+    epochs: Vec<u32>,
     pairs: Vec<Pair>,
 }
 
@@ -182,6 +195,11 @@ impl Meeting {
     /// What histories begin with.
     pub fn history(&self) -> crate::History {
         crate::History::new(self.run, self.roster)
+    }
+
+    /// The epochs of all sites' data, in the order of the roster.
+    pub fn epochs(&self) -> &[u32] {
+        &self.epochs
     }
 
     /// The mask of one reply, by its name; `None` where a key is too long to be made, which none is.

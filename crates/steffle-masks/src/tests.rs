@@ -1,7 +1,9 @@
 use super::*;
 
+mod epochs;
+
 const RUN: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-const TERMS: Terms = Terms { run: RUN, role: 3, colluders: 1 };
+const TERMS: Terms = Terms { run: RUN, role: 3, colluders: 1, noise: 1, shared: Some(1) };
 
 fn identity(site: u8) -> Identity {
     Identity::new(&[site + 1; 32])
@@ -17,7 +19,7 @@ fn roster(sites: u8) -> Roster {
 }
 
 fn greeting(site: u8, sites: u8, terms: Terms) -> Greeting {
-    Greeting::new(&identity(site), roster(sites), terms, &secret(site)).unwrap()
+    Greeting::new(&identity(site), roster(sites), terms, (&secret(site), 4)).unwrap()
 }
 
 fn hellos(greetings: &[Greeting]) -> Vec<Vec<u8>> {
@@ -69,7 +71,7 @@ fn masks_are_known_numbers() {
     let hello = greeting(0, 3, TERMS).hello().to_bytes();
     assert_eq!(
         named(Fingerprint::of_bytes(&hello).0),
-        "ef6e65afa6e04cc1ff2b51bc50038590ef0252aca47c21b6823cc3a1096e1f8d"
+        "d87acf4721cf45424de6cbf1c2ed077a95f083f61c6814059f12c11c37f601bc"
     );
     assert_eq!(
         named(history().context()),
@@ -77,28 +79,28 @@ fn masks_are_known_numbers() {
     );
     let expected: [[i128; 6]; 3] = [
         [
-            -9_855_123_205_102_276_373_080_530_760_725_110_255,
-            8_243_094_107_686_868_530_148_064_560_131_245_593,
-            -76_908_391_184_088_353_512_739_061_688_989_043_265,
-            -80_984_924_979_135_097_142_636_915_865_304_928_915,
-            -159_381_683_836_637_443_912_853_432_161_564_794_761,
-            122_602_368_552_798_796_147_078_282_611_812_737_495,
+            -67_073_903_620_736_438_665_830_961_906_825_874_694,
+            -163_263_258_946_320_797_772_279_711_004_767_825_396,
+            -80_428_710_674_440_505_104_336_104_286_606_738_337,
+            83_773_388_469_314_872_538_335_044_273_465_371_747,
+            -128_641_232_058_711_256_749_689_104_883_726_328_048,
+            168_087_169_474_146_167_728_918_988_655_036_531_340,
         ],
         [
-            -22_906_843_166_155_202_276_800_270_470_821_957_153,
-            -132_724_759_495_044_710_409_404_060_514_717_774_006,
-            -170_029_191_327_896_241_616_377_737_137_697_558_877,
-            130_997_656_888_128_959_099_689_747_471_196_796_199,
-            -9_077_288_203_155_348_160_895_609_134_468_651_971,
-            87_629_087_298_137_483_813_448_751_809_062_530_781,
+            131_964_016_201_110_487_999_864_187_809_855_320_045,
+            104_534_517_148_843_870_981_110_041_556_290_165_200,
+            -99_669_299_320_612_373_469_899_030_519_575_940_529,
+            54_512_088_096_612_409_033_638_073_936_960_004_869,
+            43_993_524_978_778_624_888_220_023_103_197_903_245,
+            -60_228_538_410_397_107_564_885_067_864_891_201_983,
         ],
         [
-            32_761_966_371_257_478_649_880_801_231_547_067_408,
-            124_481_665_387_357_841_879_255_995_954_586_528_413,
-            -93_344_784_408_953_868_334_257_808_605_081_609_314,
-            -50_012_731_908_993_861_957_052_831_605_891_867_284,
-            168_458_972_039_792_792_073_749_041_296_033_446_732,
-            130_050_911_070_002_183_502_847_573_010_892_943_180,
+            -64_890_112_580_374_049_334_033_225_903_029_445_351,
+            58_728_741_797_476_926_791_169_669_448_477_660_196,
+            -160_184_356_925_885_584_889_139_472_625_585_532_590,
+            -138_285_476_565_927_281_571_973_118_210_425_376_616,
+            84_647_707_079_932_631_861_469_081_780_528_424_803,
+            -107_858_631_063_749_060_164_033_920_790_145_329_357,
         ],
     ];
     for (meeting, expected) in meetings(3).iter().zip(expected) {
@@ -174,7 +176,7 @@ fn strangers_replays_and_low_order_keys_are_refused_by_name() {
         Roster::new((0..3).chain([7]).map(|site| (identity(site).fingerprint(), String::new())))
             .unwrap(),
         TERMS,
-        &secret(7),
+        (&secret(7), 4),
     );
     let stranger = stranger.unwrap_or_else(|e| panic!("{e}")).hello().to_bytes();
     let unknown = Some(MeetError::Unknown(identity(7).fingerprint()));
@@ -184,11 +186,14 @@ fn strangers_replays_and_low_order_keys_are_refused_by_name() {
     assert_eq!(refused(&said[..2]), Some(MeetError::Number { found: 2, known: 3 }));
     let twice = [said[0].clone(), said[1].clone(), said[1].clone()];
     assert_eq!(refused(&twice), Some(MeetError::Twice("site 1".to_owned())));
-    // A hello of another run, roster, role or number of colluders.
+    // A hello of another run, roster, role, number of colluders, noise or way to share it.
     for terms in [
         Terms { run: [7; 16], ..TERMS },
         Terms { role: 1, ..TERMS },
         Terms { colluders: 0, ..TERMS },
+        Terms { noise: 0, ..TERMS },
+        Terms { shared: None, ..TERMS },
+        Terms { shared: Some(0), ..TERMS },
     ] {
         let replayed = greeting(1, 3, terms).hello().to_bytes();
         let hellos = [said[0].clone(), replayed, said[2].clone()];
@@ -197,15 +202,15 @@ fn strangers_replays_and_low_order_keys_are_refused_by_name() {
     let larger = greeting(1, 4, TERMS).hello().to_bytes();
     let hellos = [said[0].clone(), larger, said[2].clone()];
     assert_eq!(refused(&hellos), Some(MeetError::Signature("site 1".to_owned())));
-    // A hello whose key, nonce or signature was changed on the way.
-    for at in [0, 40, 70, 100] {
+    // A hello whose keys, nonce, epoch or signature were changed on the way.
+    for at in [0, 40, 70, 80, 83, 100] {
         let mut changed = said.clone();
         changed[1][at] ^= 1;
         assert!(refused(&changed).is_some(), "byte {at}");
     }
     // Its own hello, replaced by an older one of its own.
     let old = Secret { key: [99; 32], nonce: [98; 16] };
-    let own = Greeting::new(&identity(0), roster(3), TERMS, &old);
+    let own = Greeting::new(&identity(0), roster(3), TERMS, (&old, 4));
     let own = own.unwrap_or_else(|e| panic!("{e}")).hello().to_bytes();
     assert_eq!(refused(&[own, said[1].clone(), said[2].clone()]), Some(MeetError::Own));
     // Keys with which X25519 gives everybody the same.
@@ -279,11 +284,15 @@ fn lines_come_back_from_text() {
         Line::Begin([2; 32]),
         Line::Answer { sequence: 7, context: [3; 32], reply: [4; 32] },
         Line::End,
+        Line::Epoch { number: 3, digest: [5; 32] },
+        Line::Met { colluders: 1, epochs: vec![0, 3, 1] },
     ];
     for line in lines {
         assert_eq!(Line::from_text(&line.to_text()), Some(line));
     }
-    for text in ["", "roster", "roster 12", "answer 1 2 3", "end of it", "begin  "] {
+    for text in
+        ["", "roster", "roster 12", "answer 1 2 3", "end of it", "begin  ", "epoch 1", "met 1 2,"]
+    {
         assert_eq!(Line::from_text(text), None, "{text}");
     }
 }

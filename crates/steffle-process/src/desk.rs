@@ -101,8 +101,10 @@ impl Desk {
             }
         }
         let answer = self.node.handle(message);
-        // A refusal changes nothing, and another time there may be none.
-        if parse(&answer.reply).is_ok_and(|(reply, _)| reply.part == Part::Refusal) {
+        // A refusal changes nothing, and another time there may be none; unless it is part of what masks
+        // are named after.
+        let refused = parse(&answer.reply).is_ok_and(|(reply, _)| reply.part == Part::Refusal);
+        if refused && !self.node.remembers(message) {
             return Ok(answer);
         }
         record.keep(hash, message, &answer)?;

@@ -20,7 +20,9 @@ pub mod transcript;
 pub use desk::{Desk, Keeps, refuse};
 pub use forget::{Forgotten, forget};
 pub use journal::{Journal, JournalError, Journalled};
-pub use masks::{MaskFileError, accept_roster, create_key, open_journal, read_journal, read_key};
+pub use masks::{
+    MaskFileError, accept_roster, create_key, open_journal, read_epoch, read_journal, read_key,
+};
 pub use processes::{Patience, Processes};
 pub use relay::Relay;
 pub use serve::serve;

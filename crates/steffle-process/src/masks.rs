@@ -3,7 +3,7 @@
 mod journal;
 mod key;
 
-pub use journal::{accept_roster, open_journal, read_journal};
+pub use journal::{accept_roster, open_journal, read_epoch, read_journal};
 pub use key::{create_key, read_key};
 
 use std::fmt::Write as _;

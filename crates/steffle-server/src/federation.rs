@@ -23,8 +23,8 @@ use steffle_privacy::PrivacyError;
 use steffle_privacy::ledger::CheckedOffer;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::{
-    CodecError, Describe, Described, Join, Meet, Met, Refused, Role, RunId, SchemaHash, Scores,
-    Transport,
+    CodecError, Describe, Described, Join, Meet, Met, Refused, Role, RoundReply, RunId, SchemaHash,
+    Scores, Transport,
 };
 
 use self::grants::Said;
@@ -186,6 +186,8 @@ pub struct Federation<T> {
     offer: Option<CheckedOffer>,
     /// The paper's noise, in a run that claims nothing.
     noise: Option<PaperNoise>,
+    /// Room of the last round's sum.
+    room: Option<RoundReply>,
     /// What silos agreed on that share the noise of rounds.
     sharing: Option<Sharing>,
     /// Whether rounds ask for the loss too.
@@ -294,6 +296,7 @@ impl<T: Transport> Gathered<T> {
             holders,
             offer,
             noise,
+            room: None,
             sharing,
             losses,
             said,

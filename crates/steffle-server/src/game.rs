@@ -2,12 +2,10 @@
 
 mod cell;
 mod improved;
-mod many;
 mod shrinkage;
 mod slopes;
 
 pub use improved::Improved;
-pub use many::ManyGroups;
 pub use steffle_model::model::head::RIDGE;
 pub use steffle_model::scores::OutputScores;
 

@@ -69,52 +69,89 @@ pub trait Encode {
 pub trait Decode: Sized {
     /// Reads the value; refuses what [`Encode`] could not have written.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError>;
+
+    /// Reads the value in place of an old one, in whose room it may lie. Where it is refused, what is
+    /// left is neither.
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        *self = Self::decode(reader)?;
+        Ok(())
+    }
 }
 
 /// Bytes being written.
 ///
 /// Numbers are little-endian; lists begin with their length.
 #[derive(Debug, Default)]
-pub struct Writer(Vec<u8>);
+pub struct Writer {
+    /// Those written, then what is left of old ones: overwriting takes less than clearing.
+    bytes: Vec<u8>,
+    written: usize,
+}
 
 impl Writer {
     /// With room for `bytes` bytes.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self(Vec::with_capacity(bytes))
+        Self::over(Vec::with_capacity(bytes))
     }
 
-    /// In the room of old bytes.
-    pub fn over(mut room: Vec<u8>) -> Self {
-        room.clear();
-        Self(room)
+    /// In the room of old bytes, and of what they were.
+    pub fn over(room: Vec<u8>) -> Self {
+        Self { bytes: room, written: 0 }
     }
 
     /// The bytes.
-    pub fn finish(self) -> Vec<u8> {
-        self.0
+    pub fn finish(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.written);
+        self.bytes
+    }
+
+    /// Where the next bytes go.
+    #[inline]
+    fn next(&mut self, count: usize) -> &mut [u8] {
+        let start = self.written;
+        self.written += count;
+        if self.bytes.len() < self.written {
+            self.grow();
+        }
+        &mut self.bytes[start..self.written]
+    }
+
+    /// Makes the bytes as many as were written or, while that is little, as there is room for: what is
+    /// written next then finds them.
+    #[cold]
+    fn grow(&mut self) {
+        const LITTLE: usize = 1 << 16;
+        self.bytes.reserve(self.written - self.bytes.len());
+        let room = self.bytes.capacity().min(LITTLE);
+        self.bytes.resize(self.written.max(room), 0);
     }
 
     /// Bytes as they are.
+    #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.next(bytes.len()).copy_from_slice(bytes);
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self, value: u8) {
-        self.0.push(value);
+        self.raw(&[value]);
     }
 
     /// Two bytes.
+    #[inline]
     pub fn u16(&mut self, value: u16) {
         self.raw(&value.to_le_bytes());
     }
 
     /// Four bytes.
+    #[inline]
     pub fn u32(&mut self, value: u32) {
         self.raw(&value.to_le_bytes());
     }
 
     /// Eight bytes.
+    #[inline]
     pub fn u64(&mut self, value: u64) {
         self.raw(&value.to_le_bytes());
     }
@@ -126,6 +163,7 @@ impl Writer {
     }
 
     /// A number.
+    #[inline]
     pub fn f64(&mut self, value: f64) {
         self.raw(&value.to_le_bytes());
     }
@@ -133,11 +171,8 @@ impl Writer {
     /// A count, then one item after the other.
     pub fn list<T: Copy, const N: usize>(&mut self, items: &[T], bytes: impl Fn(T) -> [u8; N]) {
         self.u64(items.len() as u64);
-        let start = self.0.len();
-        self.0.resize(start + N * items.len(), 0);
-        for (slot, &item) in self.0[start..].as_chunks_mut::<N>().0.iter_mut().zip(items) {
-            *slot = bytes(item);
-        }
+        let slots = self.next(N * items.len()).as_chunks_mut::<N>().0;
+        slots.iter_mut().zip(items).for_each(|(slot, &item)| *slot = bytes(item));
     }
 
     /// A count, then numbers.
@@ -241,6 +276,17 @@ impl<'a> Reader<'a> {
         Ok(self.items()?.iter().map(|&chunk| item(chunk)).collect())
     }
 
+    /// The same, in place of an old one.
+    pub fn list_over<T, const N: usize>(
+        &mut self,
+        into: &mut Vec<T>,
+        item: impl Fn([u8; N]) -> T,
+    ) -> Result<(), CodecError> {
+        into.clear();
+        into.extend(self.items()?.iter().map(|&chunk| item(chunk)));
+        Ok(())
+    }
+
     /// The same, as it lies there.
     pub fn items<const N: usize>(&mut self) -> Result<&'a [[u8; N]], CodecError> {
         let count = usize::try_from(self.u64()?).unwrap_or(usize::MAX);
@@ -286,6 +332,19 @@ impl<'a> Reader<'a> {
     pub fn values<T: Decode>(&mut self) -> Result<Vec<T>, CodecError> {
         let count = self.u32()?;
         (0..count).map(|_| T::decode(self)).collect()
+    }
+
+    /// A count, then as many lists of numbers, in place of old ones. Memory is taken as they come.
+    pub fn vectors_over(&mut self, into: &mut Vec<Vec<f64>>) -> Result<(), CodecError> {
+        let count = self.u32()? as usize;
+        into.truncate(count);
+        for own in &mut *into {
+            self.list_over(own, f64::from_le_bytes)?;
+        }
+        for _ in into.len()..count {
+            into.push(self.f64s()?);
+        }
+        Ok(())
     }
 
     /// A count, then as many lists of numbers.

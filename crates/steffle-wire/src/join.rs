@@ -33,9 +33,27 @@ impl Role {
 /// Asks a node who it is. A run begins with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Describe {
-    /// In a run under masks: how many sites may help the server. Its sites say hello, and neither how
-    /// many records they have nor what these look like.
-    pub masked: Option<u16>,
+    /// In a run under masks: what sites sign. They say hello, and neither how many records they have nor
+    /// what these look like.
+    pub masked: Option<MaskTerms>,
+}
+
+/// What all sites of a run under masks sign in their hellos: what is claimed rests on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaskTerms {
+    /// How many sites may help the server without learning what one other adds.
+    pub colluders: u16,
+    /// Where noise comes from.
+    pub noise: NoiseKind,
+    /// Where sites share noise: how many may help the server for what is claimed then.
+    pub shared: Option<u16>,
+}
+
+impl MaskTerms {
+    /// With noise from a seed, which nobody shares.
+    pub fn against(colluders: u16) -> Self {
+        Self { colluders, noise: NoiseKind::Simulation, shared: None }
+    }
 }
 
 /// Who a node is.
@@ -131,13 +149,24 @@ impl Ask for Join {
 
 impl Encode for Describe {
     fn encode(&self, writer: &mut Writer) {
-        writer.option(self.masked.as_ref(), |writer, colluders| writer.u16(*colluders));
+        writer.option(self.masked.as_ref(), |writer, terms| {
+            writer.u16(terms.colluders);
+            terms.noise.encode(writer);
+            writer.option(terms.shared.as_ref(), |writer, most| writer.u16(*most));
+        });
     }
 }
 
 impl Decode for Describe {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        Ok(Self { masked: reader.option("masks", Reader::u16)? })
+        let terms = |reader: &mut Reader<'_>| {
+            Ok(MaskTerms {
+                colluders: reader.u16()?,
+                noise: NoiseKind::decode(reader)?,
+                shared: reader.option("shared noise", Reader::u16)?,
+            })
+        };
+        Ok(Self { masked: reader.option("masks", terms)? })
     }
 }
 

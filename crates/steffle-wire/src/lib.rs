@@ -42,7 +42,7 @@ pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};
 pub use gap::{Gap, GapCell, GapSums, Told};
 pub use handover::Handover;
 pub use imputed::{ImputedCell, ImputedQuestion, ImputedSums};
-pub use join::{Describe, Described, Join, Role, Scores, Units};
+pub use join::{Describe, Described, Join, MaskTerms, Role, Scores, Units};
 pub use meet::{Meet, Met};
 pub use opening::{Close, Closed, Opening};
 pub use pass::{PassQuestion, PassSums, Pull, PullCell};

@@ -150,6 +150,12 @@ impl Decode for RoundReply {
         let private = reader.option("private sums", Summed::decode)?;
         Ok(Self { public, private, shared: reader.option("shared sums", Summed::decode)? })
     }
+
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        decode_over(&mut self.public, "public sums", reader)?;
+        decode_over(&mut self.private, "private sums", reader)?;
+        decode_over(&mut self.shared, "shared sums", reader)
+    }
 }
 
 impl Masked for RoundReply {
@@ -188,6 +194,19 @@ impl Added for RoundReply {
             shared: self.shared.as_ref().map(Added::total).transpose()?,
         })
     }
+}
+
+fn decode_over<T: Decode>(
+    mine: &mut Option<T>,
+    what: &'static str,
+    reader: &mut Reader<'_>,
+) -> Result<(), CodecError> {
+    match (mine, reader.flag(what)?) {
+        (Some(mine), true) => mine.decode_over(reader)?,
+        (mine @ None, true) => *mine = Some(T::decode(reader)?),
+        (mine, false) => *mine = None,
+    }
+    Ok(())
 }
 
 pub(super) fn add<T: Added>(mine: Option<&mut T>, theirs: Option<&T>) -> Result<(), CodecError> {

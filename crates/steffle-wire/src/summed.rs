@@ -380,9 +380,16 @@ impl<T> Encode for Summed<T> {
 
 impl<T> Decode for Summed<T> {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let lengths = reader.list(u32::from_le_bytes)?;
-        let numbers = reader.list(i128::from_le_bytes)?;
-        Ok(Self { lengths, numbers, check: check(reader)?, of: PhantomData })
+        let mut sum = Self::nothing();
+        sum.decode_over(reader)?;
+        Ok(sum)
+    }
+
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        reader.list_over(&mut self.lengths, u32::from_le_bytes)?;
+        reader.list_over(&mut self.numbers, i128::from_le_bytes)?;
+        self.check = check(reader)?;
+        Ok(())
     }
 }
 

@@ -38,7 +38,7 @@ pub struct CellSums {
 /// What involves `s`, after the noise.
 ///
 /// Noisy integers on a grid, as one store released them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PrivateSums {
     /// Per cell, `[class][column]`: the class sums of the scores, centred,
     /// `M_ru - sum_i phi_iu / k` over the records that have a class.
@@ -131,14 +131,7 @@ impl Sum for PrivateSums {
 impl PrivateSums {
     /// Sums whose noise is not stated.
     pub fn of(tables: Vec<Vec<f64>>, thetas: Vec<Vec<f64>>) -> Self {
-        Self {
-            tables,
-            thetas,
-            table_deviation: 0.0,
-            theta_signal: 0.0,
-            theta_deviation: 0.0,
-            theta_shaped: false,
-        }
+        Self { tables, thetas, ..Self::default() }
     }
 
     /// What was released, times `scale`, as the part of one of `sites` sites: post-processing.
@@ -164,10 +157,8 @@ impl PrivateSums {
 
     /// The bytes of the reply. It has no encoding of its own: only what was released is sent.
     pub fn write(&self, writer: &mut Writer) {
-        for lists in [&self.tables, &self.thetas] {
-            writer.u32(lists.len() as u32);
-            lists.iter().for_each(|list| writer.f64s(list));
-        }
+        writer.vectors(&self.tables);
+        writer.vectors(&self.thetas);
         writer.f64(self.table_deviation);
         writer.f64(self.theta_signal);
         writer.f64(self.theta_deviation);
@@ -177,17 +168,18 @@ impl PrivateSums {
 
 impl Decode for PrivateSums {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let mut lists = || {
-            let count = reader.u32()?;
-            (0..count).map(|_| reader.f64s()).collect::<Result<Vec<_>, CodecError>>()
-        };
-        Ok(Self {
-            tables: lists()?,
-            thetas: lists()?,
-            table_deviation: reader.f64()?,
-            theta_signal: reader.f64()?,
-            theta_deviation: reader.f64()?,
-            theta_shaped: reader.u8()? != 0,
-        })
+        let mut sums = Self::default();
+        sums.decode_over(reader)?;
+        Ok(sums)
+    }
+
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        reader.vectors_over(&mut self.tables)?;
+        reader.vectors_over(&mut self.thetas)?;
+        self.table_deviation = reader.f64()?;
+        self.theta_signal = reader.f64()?;
+        self.theta_deviation = reader.f64()?;
+        self.theta_shaped = reader.u8()? != 0;
+        Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! What a division releases its sums under: its own decision, not the server's.
 
+use std::sync::Arc;
+
 use steffle_privacy::{NoiseMultiplier, Poisson};
 
 /// The terms of a run at one attributes division.
@@ -12,7 +14,7 @@ pub enum Terms {
     Open,
     /// Gaussian noise of fixed scale on the mean over the announced records, as the paper
     /// prescribes it.
-    OfMean(NoiseScale),
+    OfMean(Arc<NoiseScale>),
     /// Exact sensitivity at the question, integer noise, a fixed share of the budget per round.
     Exact(Share),
     /// Every unit by a secret coin, exact sensitivity over all announced records, integer noise of
@@ -52,15 +54,6 @@ pub struct NoiseScale {
 impl Share {
     /// The default part of the table: between 5 and 15 % all are equally good, more is worse.
     pub const TABLE: f64 = 0.15;
-}
-
-impl NoiseScale {
-    /// The same noise in units `factor` times smaller: from means to sums.
-    #[must_use]
-    pub fn scaled(&self, factor: f64) -> Self {
-        let row = |cell: &Vec<f64>| cell.iter().map(|scale| scale * factor).collect();
-        Self { theta: self.theta * factor, table: self.table.iter().map(row).collect() }
-    }
 }
 
 /// Where long rows are cut: the share of the silo's rows that keep their length.

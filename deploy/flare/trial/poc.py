@@ -20,6 +20,8 @@ METHODS = {
     "one-shot": {"method": "one-shot", "seed": 7},
 }
 ANSWERS = {"answers": {"method": "randomised-response", "epsilon": 1, "seed": 7}}
+# One noise for all sites, which there is under masks alone.
+ONCE = {"once": {**METHODS["rounds"], "noise-shares": "once", "noise-shape": "isotropic"}}
 
 
 @dataclass
@@ -63,7 +65,10 @@ CASES = {
         ["--silos", "4", "--split"],
         ["both"] * 4,
         [1, 2, 3, 4],
-        {name: {**settings, "secure-aggregation": True} for name, settings in METHODS.items()},
+        {
+            name: {**settings, "secure-aggregation": True}
+            for name, settings in {**METHODS, **ANSWERS, **ONCE}.items()
+        },
         silo=masked,
     ),
 }
@@ -104,9 +109,11 @@ def same_bits(here: Consortium, parts: Path, name: str, case: Case, method: str)
     """The model that comes back is that of the run in one process."""
     settings = case.methods[method]
     embedded, flare = here.place / f"{name}-{method}-here", here.place / f"{name}-{method}"
-    # In one process, without masks.
-    plain = {key: value for key, value in settings.items() if key != "secure-aggregation"}
+    # In one process, and without masks wherever there are methods without.
+    masks = "secure-aggregation"
+    plain = {key: value for key, value in settings.items() if key != masks}
     flags = [word for key, value in plain.items() for word in (f"--{key}", value)]
+    flags += [f"--{masks}"] if "noise-shares" in plain else []
     here.run([here.steffle, "train", "--data", parts / "job.toml", "--out", embedded, *flags])
     job = data.job(parts, f"{name}-{method}", SITES, SECONDS, settings, **case.job)
     began = time.monotonic()

@@ -136,6 +136,12 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "ROWS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rare: Option<u32>,
+    /// With --notion conditional:COLUMN: values that fewer training rows than this have are one cell,
+    /// (other), or in none where they are too few together; 0: every value is a cell [default: 100,
+    /// or one row in 100 where that is fewer]
+    #[arg(long, value_name = "ROWS")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) smallest_stratum: Option<u32>,
     /// Columns of categories that look like numbers, separated by commas (or repeat the flag)
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -227,7 +233,8 @@ impl DataArgs {
         }
         overlay!(
             self, below;
-            path, label, labels, sensitive, classes, favourable, drop, keep, rare, categorical,
+            path, label, labels, sensitive, classes, favourable, drop, keep, rare, smallest_stratum,
+            categorical,
             missing, unit, text
         )
     }

@@ -34,4 +34,4 @@ pub(crate) use reproduce::reproduce;
 pub(crate) use silo::silo;
 pub(crate) use submit::submit;
 pub(crate) use sweep::sweep;
-pub(crate) use train::{Carried, MetricsReport, TrainReport, WITHOUT_GROUPS, train};
+pub(crate) use train::{Carried, Cells, MetricsReport, TrainReport, WITHOUT_GROUPS, train};

@@ -45,6 +45,7 @@ pub(crate) fn recipe(
         recipe.labels = said.labels.iter().map(|name| name.trim().to_owned()).collect();
     }
     recipe.rare = said.rare.or(recipe.rare);
+    recipe.smallest_stratum = said.smallest_stratum.or(recipe.smallest_stratum);
     recipe.favourable = said.favourable.clone().or(recipe.favourable);
     recipe.unit = said.unit.clone().or(recipe.unit);
     recipe.partition_by = partition_by.cloned().or(recipe.partition_by);

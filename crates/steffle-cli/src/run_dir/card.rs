@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use steffle_data::Schema;
+use steffle_data::{Schema, SmallStrata};
 use steffle_front::{Fairer, Goal, Interval, NOT_FAIRER, Report};
 
-use crate::commands::{MetricsReport, TrainReport, WITHOUT_GROUPS};
+use crate::commands::{Cells, MetricsReport, TrainReport, WITHOUT_GROUPS};
 
 /// Markdown with a YAML header.
 pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
         card,
         "\n# {title} for `{label}` ({data})\n\n\
          A {model} model that predicts `{label}` from {columns} columns ({features} encoded \
-         features). It was trained by method `{method}` {place}{aim} It does not need \
+         features). It was trained by method `{method}` {place}{aim}{cells} It does not need \
          `{sensitive}` to predict.\n\n\
          ## Privacy\n\n{statement}\n\n{without_noise}:\n\n{leaves}\n{gap}{fairer}\
          ## Results on {test} held-out rows\n\n{overall}\n{groups}\n\
@@ -47,6 +47,7 @@ pub(crate) fn model_card(report: &TrainReport, schema: &Schema, config: &str) ->
             format!("over {} silo(s)", report.silos)
         },
         aim = aim(goal, report, &sensitive),
+        cells = cells(goal, report),
         without_noise = report.entry.without_noise,
         statement = report.privacy.statement,
         leaves = leaves(report),
@@ -96,6 +97,25 @@ fn aim(goal: Goal, report: &TrainReport, sensitive: &str) -> String {
         ),
         _ => format!(". Nothing was done about gaps between groups of `{sensitive}`."),
     }
+}
+
+/// Within what its predictions depend little on s, where that is within cells.
+fn cells(goal: Goal, report: &TrainReport) -> String {
+    let Some(Cells { column, count, small }) =
+        report.cells.as_ref().filter(|_| goal == Goal::Groups)
+    else {
+        return String::new();
+    };
+    let mut text = format!(" That is within {count} cells, by `{column}`");
+    if let Some(SmallStrata { values, rows, below, pooled }) = small {
+        let what = if *pooled { "are one of them" } else { "are in none of them" };
+        let count = values.len();
+        let _ = write!(
+            text,
+            "; {count} value(s) that fewer than {below} training rows have, {rows} rows in all, {what}"
+        );
+    }
+    text + "."
 }
 
 fn guarded(goal: Goal, classes: &str) -> String {

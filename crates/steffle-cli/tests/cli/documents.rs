@@ -154,10 +154,23 @@ fn glossary_names_are_where_it_says() {
 /// In a row of the invariants, a file is followed by the tests in it.
 #[test]
 fn invariants_name_tests_that_exist() {
-    let text = read("ARCHITECTURE.md");
-    let invariants = text.split("\n## ").find(|part| part.starts_with("Invariants")).unwrap();
+    let checked = named_tests("ARCHITECTURE.md", "Invariants");
+    assert!(checked > 25, "only {checked} tests were found");
+}
+
+/// The same of the attacks on masks.
+#[test]
+fn attacks_on_masks_name_tests_that_exist() {
+    let checked = named_tests("docs/PRIVACY.md", "Masks");
+    assert!(checked > 60, "only {checked} tests were found");
+}
+
+/// How many tests the tables of a part of a document name in their last column; all of them exist.
+fn named_tests(document: &str, part: &str) -> usize {
+    let text = read(document);
+    let part = text.split("\n## ").find(|own| own.starts_with(part)).unwrap();
     let mut checked = 0;
-    for line in invariants.lines().filter(|line| line.starts_with("| ")) {
+    for line in part.lines().filter(|line| line.starts_with("| ")) {
         let guards = line.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap();
         let mut source = String::new();
         for word in quoted(guards) {
@@ -175,5 +188,5 @@ fn invariants_name_tests_that_exist() {
             assert!(source.contains("```compile_fail"), "no such example: {line}");
         }
     }
-    assert!(checked > 25, "only {checked} tests were found");
+    checked
 }

@@ -6,6 +6,7 @@ mod absences;
 mod audit;
 mod bad_input;
 mod baselines;
+mod cells;
 mod centralisation;
 mod classes;
 mod codes;

@@ -1,6 +1,7 @@
 //! A table whose columns have their meaning.
 
 mod bundles;
+mod digests;
 mod ids;
 mod labels;
 mod rare;

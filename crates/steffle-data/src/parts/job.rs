@@ -266,6 +266,7 @@ impl Job {
             (Measures::of(&Summary::of(&test, test.rows())), Summary::of(&test, &[]));
         let own: Vec<Summary> = silos.iter().map(|silo| Summary::of(silo, silo.rows())).collect();
         own.iter().try_for_each(|own| summary.merge(own))?;
+        let measures = measures.counting(&own);
         measures.add_up(&own.iter().collect::<Vec<_>>(), &mut summary)?;
         let schema = Schema::from_summary(test.recipe(), &summary)?;
         let (attributes, mut reading) = self.load_attributes(&silos, &schema)?;
@@ -286,8 +287,7 @@ impl Job {
             reading.extend(data.table().reading().sentences().into_iter().map(named));
             warnings.extend(data.table().reading().warnings().into_iter().map(named));
         }
-        warnings.extend(schema.lookalikes());
-        warnings.extend(schema.favourable_guessed());
+        warnings.extend(schema.remarks());
         Ok(Loaded {
             schema,
             records,

@@ -227,6 +227,10 @@ impl Holding for Site {
         Ok(measures.part(&Summary::of(data, data.rows())))
     }
 
+    fn digests(&self) -> Vec<u64> {
+        self.records.as_ref().map(Dataset::digests).unwrap_or_default()
+    }
+
     fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused> {
         let unread = |why: String| Refused::new("steffle::node::schema", why);
         let schema: Schema = serde_json::from_slice(schema)

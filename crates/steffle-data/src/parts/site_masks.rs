@@ -29,6 +29,9 @@ pub struct SiteMasks {
     /// The most questions of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub questions: Option<u64>,
+    /// The fewest records that are altered between two runs, where any are.
+    #[serde(default = "min_change")]
+    pub min_change: u64,
 }
 
 fn journal() -> PathBuf {
@@ -39,11 +42,15 @@ fn min_sites() -> usize {
     3
 }
 
+fn min_change() -> u64 {
+    50
+}
+
 impl SiteMasks {
     /// What its node insists on.
     pub fn policy(&self) -> MaskPolicy {
-        let Self { require, min_sites, colluders, questions, .. } = *self;
-        MaskPolicy { require, min_sites, colluders, questions }
+        let Self { require, min_sites, colluders, questions, min_change, .. } = *self;
+        MaskPolicy { require, min_sites, colluders, questions, min_change }
     }
 
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {

@@ -1,6 +1,8 @@
 use rand::SeedableRng;
 use rand::rngs::ChaCha20Rng;
 use steffle_model::record::Records;
+use steffle_site::node::Holding as _;
+use steffle_wire::Described;
 
 use super::*;
 use crate::scratch::{Scratch, list};
@@ -254,4 +256,36 @@ fn silos_need_no_record_ids_and_differences_are_told_by_file() {
         .collect::<Vec<_>>()
         .concat();
     told(format!("record_id,{header}{ids}"), &["one.csv: has no column `record_id`"]);
+}
+
+/// What a site says of itself under masks has names in it, and no number but how many rows one person has.
+#[test]
+fn under_masks_a_site_says_no_number() {
+    fn numbers(value: &serde_json::Value, found: &mut Vec<f64>) {
+        match value {
+            serde_json::Value::Number(number) => found.extend(number.as_f64()),
+            serde_json::Value::Array(all) => all.iter().for_each(|own| numbers(own, found)),
+            serde_json::Value::Object(all) => all.values().for_each(|own| numbers(own, found)),
+            _ => {}
+        }
+    }
+    let data = load("adult");
+    let (train, test) = (&data.rows()[..600], &data.rows()[29_000..29_100]);
+    let scratch = Scratch::new();
+    let directory = scratch.path("out");
+    let parts = parts(Cut::Whole { silos: 3 }, Format::Csv);
+    let job = parts.write(&directory, &data, train, test, &mut rng()).unwrap();
+    let site = Site::of_job(&job, 0, false).unwrap().unwrap();
+    let said = |masked: bool| {
+        let Described { records, summary, .. } = site.describe(masked);
+        let mut found = vec![records as f64];
+        numbers(&serde_json::from_slice(&summary).unwrap(), &mut found);
+        found
+    };
+    assert!(said(false).iter().any(|number| *number > 100.0));
+    let masked = said(true);
+    assert!(masked.iter().all(|number| *number == 0.0 || *number == 1.0), "{masked:?}");
+    let digests = site.digests();
+    assert_eq!(digests.len(), site.records().unwrap().rows().len());
+    assert!(digests.is_sorted());
 }

@@ -82,6 +82,10 @@ pub struct Recipe {
     /// The public column that conditional parity conditions on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stratum: Option<String>,
+    /// Values of that column that fewer training rows than this have are no cells of their own
+    /// ([`SmallStrata`](crate::SmallStrata)); none: 100, or one row in 100 where that is fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_stratum: Option<u32>,
     /// The column that names the person a row is about, if a person can have several rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,

@@ -64,12 +64,18 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
     let recipe = schema.recipe();
     let labels = data.label().map_or_else(
         || Err(Error::Schema(format!("label `{}` is not text", recipe.label))),
-        |label| numbered(data, &label, rows, &recipe.label, schema.labels(), false),
+        |label| {
+            let labels = schema.labels();
+            let place =
+                |level: &str| labels.iter().position(|own| own == level).map(|at| at as u16);
+            numbered(data, &label, rows, (&recipe.label, labels), place, false)
+        },
     )?;
     let kept = recipe.missing != Missing::Drop;
     let strata = match (data.stratum(), &recipe.stratum) {
         (Some(stratum), Some(name)) => {
-            Some(numbered(data, stratum, rows, name, schema.strata(), kept)?)
+            let place = |level: &str| schema.stratum_of(level);
+            Some(numbered(data, stratum, rows, (name, schema.strata()), place, kept)?)
         }
         _ => None,
     };
@@ -260,11 +266,10 @@ fn numbered(
     data: &Dataset,
     text: &Categories,
     rows: &[u32],
-    column: &str,
-    known: &[String],
+    (column, known): (&str, &[String]),
+    place: impl Fn(&str) -> Option<u16>,
     missing_counts: bool,
 ) -> Result<Vec<u16>, Error> {
-    let place = |level: &str| known.iter().position(|name| name == level).map(|at| at as u16);
     let by_level: Vec<Option<u16>> = text.levels.iter().map(|level| place(level)).collect();
     let for_missing = if missing_counts { place(MISSING_NAME) } else { None };
     rows.iter()

@@ -13,8 +13,17 @@ impl Schema {
             hasher.update((bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
         };
-        put(b"steffle schema 1");
         let recipe = self.recipe();
+        match &self.0.small_strata {
+            None => put(b"steffle schema 1"),
+            Some(small) => {
+                put(b"steffle schema 1, small strata");
+                put_all(&mut put, &small.values);
+                put(&small.rows.to_le_bytes());
+                put(&small.below.to_le_bytes());
+                put(&[u8::from(small.pooled)]);
+            }
+        }
         put(recipe.label.as_bytes());
         put_all(&mut put, &self.0.labels);
         put(&self.0.favourable.to_le_bytes());

@@ -5,6 +5,8 @@
 //! small: sums of squares of timestamps would leave their range, and a small variance would be lost in
 //! a large mean.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use steffle_wire::{Added, Met, Summed};
 
@@ -15,9 +17,14 @@ use crate::Error;
 const MOST: f64 = 4096.0;
 
 /// Where columns of numbers are measured from, by whoever leads a run: the centres and spreads of the
-/// rows that it has itself, in few digits.
+/// rows that it has itself, in few digits. And the values whose rows are counted: those that parity is
+/// conditioned on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measures(Vec<Measure>);
+#[serde(deny_unknown_fields)]
+pub struct Measures {
+    columns: Vec<Measure>,
+    strata: Vec<String>,
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Measure {
@@ -38,7 +45,16 @@ impl Measures {
             let centre = if centre.is_finite() { centre } else { 0.0 };
             Measure { column: column.clone(), centre, exponent }
         };
-        Self(summary.numeric.iter().map(measure).collect())
+        let columns = summary.numeric.iter().map(measure).collect();
+        Self { columns, strata: Vec::new() }
+    }
+
+    /// The same with rows of the values that these silos name counted as well.
+    #[must_use]
+    pub fn counting<'s>(self, silos: impl IntoIterator<Item = &'s Summary>) -> Self {
+        let values: BTreeSet<&String> =
+            silos.into_iter().flat_map(|silo| silo.strata.keys()).collect();
+        Self { strata: values.into_iter().cloned().collect(), ..self }
     }
 
     /// As bytes.
@@ -50,16 +66,21 @@ impl Measures {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let read: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let fits = |own: &Measure| own.centre.is_finite() && (-500..=500).contains(&own.exponent);
-        if read.0.iter().all(fits) { Ok(read) } else { Err("a measure is out of range".to_owned()) }
+        if read.columns.iter().all(fits) {
+            Ok(read)
+        } else {
+            Err("a measure is out of range".to_owned())
+        }
     }
 
-    /// A silo's part: count, sum and squares of every column. One that it does not have has none.
+    /// A silo's part: count, sum and squares of every column, then the rows of every value. What it does
+    /// not have has none.
     pub fn part(&self, summary: &Summary) -> Met {
         let own = |measure: &Measure| {
             let found = summary.numeric.iter().find(|(name, _)| *name == measure.column);
             found.map(|(_, moments)| *moments).unwrap_or_default()
         };
-        let columns = self.0.iter().flat_map(|measure| {
+        let columns = self.columns.iter().flat_map(|measure| {
             let Moments { count, mean, squares } = own(measure);
             let n = count as f64;
             let unit = 2_f64.powi(-measure.exponent);
@@ -67,20 +88,26 @@ impl Measures {
             let squares = (squares * unit * unit).clamp(0.0, n * MOST * MOST);
             [n, n * mean, squares + n * mean * mean]
         });
-        Met { records: summary.rows, columns: columns.collect() }
+        let rows = |value: &String| summary.strata.get(value).map_or(0.0, |&rows| rows as f64);
+        let columns = columns.chain(self.strata.iter().map(rows)).collect();
+        Met { records: summary.rows, columns }
     }
 
-    /// Moments of all silos together, from what they add up to; refuses another number of them.
+    /// Moments and counts of all silos together, from what they add up to; refuses another number of
+    /// them.
     pub fn total(&self, met: &Met, into: &mut Summary) -> Result<(), Error> {
         let wrong = || Error::Disagreement {
             column: String::new(),
             problem: "what silos say of their columns does not add up",
         };
-        if met.columns.len() != 3 * self.0.len() {
+        if met.columns.len() != 3 * self.columns.len() + self.strata.len() {
             return Err(wrong());
         }
+        let (columns, counts) = met.columns.split_at(3 * self.columns.len());
+        let counts = self.strata.iter().cloned().zip(counts);
+        into.strata.extend(counts.map(|(value, &rows)| (value, rows as u64)));
         into.rows = met.records;
-        for (measure, sums) in self.0.iter().zip(met.columns.chunks(3)) {
+        for (measure, sums) in self.columns.iter().zip(columns.chunks(3)) {
             let [n, sum, squares] = *sums else { return Err(wrong()) };
             let unit = 2_f64.powi(measure.exponent);
             let moments = if n >= 1.0 {
@@ -116,7 +143,7 @@ impl Measures {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::BTreeMap;
 
     use super::*;
 
@@ -126,7 +153,7 @@ mod tests {
             rows: columns.first().map_or(0, |own| own.len()) as u64,
             labels: BTreeSet::new(),
             sensitive: Vec::new(),
-            strata: BTreeSet::new(),
+            strata: BTreeMap::new(),
             numeric: numeric
                 .map(|(own, at)| (format!("x{at}"), Moments::of(own.iter().copied())))
                 .collect(),
@@ -158,11 +185,29 @@ mod tests {
         assert_eq!(all.numeric[2].1.squares, 0.0, "a constant column has no deviation");
     }
 
+    /// Rows of values are counted over silos that do not all have them; a value that nobody named is
+    /// not in the sum.
+    #[test]
+    fn rows_of_values_add_up() {
+        let with = |rows: &[(&str, u64)]| {
+            let strata = rows.iter().map(|&(value, rows)| (value.to_owned(), rows)).collect();
+            Summary { strata, ..summary(&[&[1.0, 2.0]]) }
+        };
+        let mut names = with(&[("a", 0), ("b", 0), ("c", 0)]);
+        let measures = Measures::of(&names).counting([&names]);
+        assert_eq!(Measures::from_bytes(&measures.to_bytes()).unwrap(), measures);
+        let silos = [with(&[("a", 70), ("b", 1)]), with(&[("b", 40)])];
+        measures.add_up(&[&silos[0], &silos[1]], &mut names).unwrap();
+        assert_eq!(names.strata, with(&[("a", 70), ("b", 41), ("c", 0)]).strata);
+        let short = Met { records: 4, columns: vec![0.0; 5] };
+        assert!(measures.total(&short, &mut names).is_err());
+    }
+
     #[test]
     fn measures_come_back_from_bytes_and_out_of_range_ones_do_not() {
         let measures = Measures::of(&summary(&[&[1.0, 5.0]]));
         assert_eq!(Measures::from_bytes(&measures.to_bytes()).unwrap(), measures);
-        let far = br#"[{"column":"x0","centre":0.0,"exponent":900}]"#;
+        let far = br#"{"columns":[{"column":"x0","centre":0.0,"exponent":900}],"strata":[]}"#;
         assert!(Measures::from_bytes(far).is_err());
         assert!(Measures::from_bytes(b"no").is_err());
     }

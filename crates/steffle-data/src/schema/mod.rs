@@ -6,6 +6,7 @@ mod favour;
 mod groups;
 mod hash;
 mod measures;
+mod strata;
 mod summary;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ pub(crate) use favour::{favourable, guessed};
 pub(crate) use groups::{AttributesFile, classes_of_rows, load_attributes};
 pub use groups::{Groups, attributes, evaluation_groups};
 pub use measures::Measures;
+pub use strata::SmallStrata;
 pub use summary::{Moments, Summary};
 
 /// Labels and sensitive classes beyond this are a sign of a number or an id in a wrong role.
@@ -81,6 +83,8 @@ struct Agreed {
     classes: Vec<String>,
     #[serde(default)]
     strata: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    small_strata: Option<SmallStrata>,
     recipe: Recipe,
     #[serde(default)]
     numeric: Vec<Numeric>,
@@ -106,10 +110,11 @@ impl Schema {
             recipe.check_classes()?;
             recipe.classes.clone()
         };
-        let strata = sorted(&summary.strata);
-        if let (Some(column), true) = (&recipe.stratum, strata.len() > MOST_CLASSES) {
-            return Err(too_many("conditioning", column, strata.len(), MOST_CLASSES));
+        let found = summary.strata.len();
+        if let (Some(column), true) = (&recipe.stratum, found > MOST_CLASSES) {
+            return Err(too_many("conditioning", column, found, MOST_CLASSES));
         }
+        let (strata, small_strata) = strata::cells(&summary.strata, recipe.smallest_stratum);
         let numeric = summary.numeric.iter().map(|(name, moments)| Numeric {
             name: name.clone(),
             centre: moments.mean,
@@ -133,14 +138,22 @@ impl Schema {
             labels,
             classes,
             strata,
+            small_strata,
             recipe: recipe.clone(),
             numeric: numeric.collect(),
             categorical,
         })
     }
 
+    /// What whoever trains should know or look at, one sentence each: names that may be one, a
+    /// favourable label that was guessed, values that are no cells of their own.
+    pub fn remarks(&self) -> Vec<String> {
+        let told = self.favourable_guessed().into_iter().chain(self.small_strata_told());
+        self.lookalikes().into_iter().chain(told).collect()
+    }
+
     /// Levels of features that differ in case or spaces only, one sentence per column.
-    pub fn lookalikes(&self) -> Vec<String> {
+    fn lookalikes(&self) -> Vec<String> {
         const SHOWN: usize = 3;
         let sentence = |column: &Categorical| {
             let pairs = lookalikes(&column.levels);
@@ -204,9 +217,15 @@ impl Schema {
         &self.0.classes
     }
 
-    /// Values of the column that conditional parity conditions on; empty without one.
+    /// The cells of conditional parity: values of the column that it conditions on, and `(other)` last
+    /// where small ones are one cell; empty without such a column.
     pub fn strata(&self) -> &[String] {
         &self.0.strata
+    }
+
+    /// The values that too few rows have to be cells of their own, where there are any.
+    pub fn small_strata(&self) -> Option<&SmallStrata> {
+        self.0.small_strata.as_ref()
     }
 
     /// What the columns mean.

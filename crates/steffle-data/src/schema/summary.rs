@@ -1,10 +1,10 @@
 //! What one silo says about its columns so that all silos can agree on a schema.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::MISSING_NAME;
+use super::{MISSING_NAME, strata};
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Missing;
@@ -92,9 +92,10 @@ impl Taken {
     }
 }
 
-/// One silo's summary: moments of its numeric columns, names of everything else.
+/// One silo's summary: moments of its numeric columns, names of everything else, and how many rows have
+/// each value that parity is conditioned on.
 ///
-/// Moments are of training rows only. Names come from all usable rows: they are agreed, not
+/// Moments and counts are of training rows only. Names come from all usable rows: they are agreed, not
 /// estimated. About the sensitive columns a summary holds nothing where the recipe declares the
 /// classes, and else the names of the levels, no counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,7 +105,7 @@ pub struct Summary {
     pub rows: u64,
     pub(super) labels: BTreeSet<String>,
     pub(super) sensitive: Vec<BTreeSet<String>>,
-    pub(super) strata: BTreeSet<String>,
+    pub(super) strata: BTreeMap<String, u64>,
     pub(super) numeric: Vec<(String, Moments)>,
     pub(super) categorical: Vec<(String, BTreeSet<String>)>,
 }
@@ -116,10 +117,15 @@ impl Summary {
         data.each_number(training, |at, numbers| taken[at].sum(numbers.iter().copied()));
         data.each_number(training, |at, numbers| taken[at].square(numbers.iter().copied()));
         let named = data.numeric().zip(taken);
+        let kept = data.recipe().missing != Missing::Drop;
+        let mut names = data.names().clone();
+        if let Some(text) = data.stratum() {
+            strata::count(&mut names.strata, text, training, kept);
+        }
         Self {
             rows: training.len() as u64,
             numeric: named.map(|((name, _), own)| (name.to_owned(), own.moments())).collect(),
-            ..data.names().clone()
+            ..names
         }
     }
 
@@ -128,6 +134,7 @@ impl Summary {
     pub fn without_numbers(mut self) -> Self {
         self.rows = 0;
         self.numeric.iter_mut().for_each(|(_, moments)| *moments = Moments::default());
+        self.strata.values_mut().for_each(|rows| *rows = 0);
         self
     }
 
@@ -148,7 +155,10 @@ impl Summary {
                 .filter(|_| !declared)
                 .map(|text| names(&text, false))
                 .collect(),
-            strata: data.stratum().map(|text| names(text, kept)).unwrap_or_default(),
+            strata: data
+                .stratum()
+                .map(|text| names(text, kept).into_iter().map(|name| (name, 0)).collect())
+                .unwrap_or_default(),
             numeric: Vec::new(),
             categorical: data.categorical().map(levels).chain(indicators(data)).collect(),
         }
@@ -159,7 +169,9 @@ impl Summary {
         self.check_same_columns(other)?;
         self.rows += other.rows;
         self.labels.extend(other.labels.iter().cloned());
-        self.strata.extend(other.strata.iter().cloned());
+        for (name, rows) in &other.strata {
+            *self.strata.entry(name.clone()).or_default() += rows;
+        }
         // A records silo knows nothing of s.
         if self.sensitive.is_empty() {
             self.sensitive.clone_from(&other.sensitive);

@@ -74,6 +74,12 @@ pub trait Method: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Where so many silos share noise: how many of them may help the server.
+    fn shared_against(&self, silos: usize) -> Option<u32> {
+        let _ = silos;
+        None
+    }
+
     /// Whether models for several lambdas are found in one go, from one release where there is one.
     fn shares_release(&self) -> bool {
         false

@@ -2,7 +2,7 @@
 
 use steffle::server::{Found, Output, Rates};
 use steffle::train::{
-    RoundTrace, Schedule, ScheduleError, Settings, Start, StepRule, TOLD, probe, train,
+    RoundTrace, Schedule, ScheduleError, Settings, Start, StepRule, needed, probe, train,
 };
 use steffle_baselines::pf_ld;
 use steffle_privacy::Mu;
@@ -242,7 +242,7 @@ impl Steps {
             statement: outcome.statement,
             spent: outcome.spent.map(Mu::value),
             signal_to_noise: outcome.signal_to_noise,
-            evidence: outcome.evidence,
+            evidence: outcome.evidence.map(|shown| Fairer::new(shown, needed(objective))),
             unchanged: outcome.unchanged,
             took: begin.map_or_else(|| clock.stop(), |begin| begin.and(clock.stop())),
             apart: begin.is_none().then_some(public.took),
@@ -278,8 +278,8 @@ pub(crate) fn goes_to_its_optimum(entry: &Entry, key: &str) -> Option<Reason> {
 /// Says so where noise decides what a private run does.
 pub(crate) fn judge_messages(trained: &mut Trained, noise: Option<&Noise>) {
     let (Some(noise), Some(ratio)) = (noise, trained.signal_to_noise) else { return };
-    if let Some(evidence) = trained.evidence {
-        judge_tables(trained, noise, evidence);
+    if let Some(fairer) = trained.evidence {
+        judge_tables(trained, noise, fairer);
         return;
     }
     trained.judge(Fairer::new(ratio, 1.0), || {
@@ -295,10 +295,11 @@ pub(crate) fn judge_messages(trained: &mut Trained, noise: Option<&Noise>) {
 }
 
 /// The same where the server keeps book of what the tables tell.
-fn judge_tables(trained: &mut Trained, noise: &Noise, evidence: f64) {
-    trained.judge(Fairer::new(evidence, TOLD), || {
+fn judge_tables(trained: &mut Trained, noise: &Noise, fairer: Fairer) {
+    trained.judge(fairer, || {
+        let Fairer { evidence, threshold, .. } = fairer;
         // Evidence goes with the square of epsilon; noise alone is 1.
-        let enough = noise.epsilon * (TOLD / evidence.max(1.0)).sqrt();
+        let enough = noise.epsilon * (threshold / evidence.max(1.0)).sqrt();
         format!(
             "All tables together show {evidence:.1} times what noise alone would show of the groups' \
              differences. Expect little or no fairness gain below epsilon {enough:.2} on this many \

@@ -29,7 +29,7 @@ pub(crate) struct Descending {
     /// Whether sums are added up under masks.
     pub(crate) secure_aggregation: bool,
     /// Whether and how silos share noise.
-    asked: Asked,
+    pub(super) asked: Asked,
     /// The same, of the study's silos.
     shares: Option<NoiseShares>,
 }
@@ -387,6 +387,9 @@ macro_rules! descends {
 
         fn secure_aggregation(&self) -> bool {
             self.0.secure_aggregation
+        }
+        fn shared_against(&self, silos: usize) -> Option<u32> {
+            self.0.asked.against(silos)
         }
 
         fn announced(&self, study: &Study, counts: &Counts) -> Announced {

@@ -230,6 +230,10 @@ impl Method for Run {
         self.secure_aggregation
     }
 
+    fn shared_against(&self, silos: usize) -> Option<u32> {
+        self.asked.against(silos)
+    }
+
     /// A target gap and a limit of error choose lambda themselves.
     fn shares_release(&self) -> bool {
         self.target_gap.is_none() && self.max_excess.is_none()

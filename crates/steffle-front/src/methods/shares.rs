@@ -64,6 +64,12 @@ impl Asked {
         self.shares == Shares::Once
     }
 
+    /// How many of so many silos may help the server, where they share noise.
+    pub(super) fn against(self, silos: usize) -> Option<u32> {
+        let usual = || NoiseShares::usual(silos as u32).map_or(0, NoiseShares::colluders);
+        self.is_once().then(|| self.colluders.unwrap_or_else(usual))
+    }
+
     /// Those of a study's silos; refuses attributes that are held elsewhere, and too few silos.
     pub(super) fn of(self, study: &Study) -> Result<Option<NoiseShares>, Error> {
         if !self.is_once() {

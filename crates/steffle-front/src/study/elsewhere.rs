@@ -15,8 +15,9 @@ use steffle_process::{Journal, Journalled};
 use super::files::who_holds_what;
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study, lock};
 use crate::Error;
-use crate::aggregation::colluders;
+use crate::aggregation::terms;
 use crate::ground::failed;
+use crate::method::Method;
 use crate::processes::{Nodes, Party, Reach};
 
 /// A job whose parties are reached by messages alone.
@@ -28,8 +29,8 @@ pub(crate) struct Afar {
     pub(crate) journal: Option<PathBuf>,
     /// Where the job was read.
     pub(crate) path: PathBuf,
-    /// Whether sums are added up under masks.
-    pub(crate) masked: bool,
+    /// The method, where its sums are added up under masks.
+    pub(crate) masked: Option<Arc<dyn Method>>,
 }
 
 /// Parties that have said who they are.
@@ -71,7 +72,7 @@ impl Study {
     /// Whether masks are of keys that sites made themselves, out of this machine's reach.
     pub(crate) fn has_own_keys(&self) -> bool {
         self.0.elsewhere.as_ref().is_some_and(|Elsewhere { afar, job, .. }| {
-            afar.masked && !job.sites.is_empty() && matches!(afar.reach, Reach::Relay)
+            afar.masked.is_some() && !job.sites.is_empty() && matches!(afar.reach, Reach::Relay)
         })
     }
 
@@ -83,7 +84,7 @@ impl Study {
     /// Records per silo, where they are known: none under masks of parties elsewhere.
     pub fn known_sizes(&self) -> Vec<usize> {
         match &self.0.elsewhere {
-            Some(elsewhere) if elsewhere.afar.masked => Vec::new(),
+            Some(elsewhere) if elsewhere.afar.masked.is_some() => Vec::new(),
             _ => self.sizes(),
         }
     }
@@ -94,6 +95,8 @@ struct Come {
     run: RunId,
     gathered: Met,
     journal: Option<Journal>,
+    /// What is counted: what was to be, and the rows of values that parties name.
+    measures: Measures,
     sums: Option<Sums>,
 }
 
@@ -105,7 +108,7 @@ impl Afar {
         together: bool,
         (absences, measures): (&Absences, &Measures),
     ) -> Result<Come, Error> {
-        if self.masked && job.absent == Absent::Drop {
+        if self.masked.is_some() && job.absent == Absent::Drop {
             let message = "a run under masks goes on with all sites or not at all: without one, the \
                            difference of two sums would show what it added";
             return Err(Error::conflict("secure-aggregation", message)
@@ -121,15 +124,20 @@ impl Afar {
         let nodes = Journalled::new(nodes, journal.clone());
         let names = job.sites.iter().map(|site| site.name.clone()).collect();
         let drops = (job.absent == Absent::Drop).then(|| absences.clone());
-        let masked = self.masked.then(|| colluders(nodes.nodes()));
+        let masked = self.masked.as_ref().and_then(|method| terms(&**method, nodes.nodes()));
         let roster = Roster { names, drops, masked };
         let mut gathered = Gathered::new(nodes, run, roster).map_err(|error| failed(&error))?;
+        let named: Vec<Summary> = gathered
+            .nodes()
+            .filter_map(|(_, node)| Declared::read(&node.summary).ok()?.summary)
+            .collect();
+        let measures = measures.clone().counting(&named);
         let mut sums = None;
         if masked.is_some() {
             let met = gathered.meet(measures.to_bytes()).map_err(|error| failed(&error))?;
             sums = Some(met.clone());
         }
-        Ok(Come { run, gathered, journal, sums })
+        Ok(Come { run, gathered, journal, measures, sums })
     }
 
     /// The name of a run that begins: what is run, and a number that never comes again. Sites remember
@@ -172,15 +180,15 @@ impl Afar {
         let absences = Absences::default();
         let test = Arc::new(job.load_test()?);
         let measures = Measures::of(&Summary::of(&test, test.rows()));
-        let Come { run, gathered, journal, sums } =
+        let Come { run, gathered, journal, measures: counted, sums } =
             self.gather(&job, together, (&absences, &measures))?;
         let nodes: Vec<(usize, &Described)> = gathered.nodes().collect();
         let centralisation = centralisation(&nodes, &job, asked, silos)?;
         let declared = declared(&nodes, &job)?;
-        let schema = agree(&declared, &job, &test, &measures, sums.as_ref())?;
+        let schema = agree(&declared, &job, &test, &counted, sums.as_ref())?;
         let about = About {
             dropped: declared.iter().map(|(_, site)| site.dropped).sum::<usize>() + test.dropped(),
-            warnings: schema.lookalikes().into_iter().chain(schema.favourable_guessed()).collect(),
+            warnings: schema.remarks(),
             largest_unit: declared.iter().map(|(_, site)| site.largest_unit).max().unwrap_or(0),
             ..About::default()
         };

@@ -8,6 +8,7 @@ use steffle_data::{Job, Recipe};
 use super::elsewhere::Afar;
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study};
 use crate::Error;
+use crate::method::Method;
 use crate::processes::{Folder, OpenBook, Reach};
 
 /// The files of a study, one or two per silo.
@@ -19,7 +20,7 @@ pub struct Files {
     /// Where it was read, and what it said about columns.
     read: Option<(PathBuf, Recipe)>,
     afar: Option<Afar>,
-    masked: bool,
+    masked: Option<Arc<dyn Method>>,
 }
 
 impl Files {
@@ -27,14 +28,14 @@ impl Files {
     pub fn read(job: &Path) -> Result<Self, Error> {
         let read = Job::read(job)?;
         let said = (job.to_path_buf(), read.recipe.clone());
-        Ok(Self { job: read, read: Some(said), afar: None, masked: false })
+        Ok(Self { job: read, read: Some(said), afar: None, masked: None })
     }
 
     /// Records files, attributes files and a file to test on.
     pub fn new(records: Vec<PathBuf>, attributes: Vec<PathBuf>, test: PathBuf) -> Self {
         let mut job = Job::new(Recipe::default());
         (job.records, job.attributes, job.test) = (records, attributes, test);
-        Self { job, read: None, afar: None, masked: false }
+        Self { job, read: None, afar: None, masked: None }
     }
 
     /// What the columns mean.
@@ -49,11 +50,11 @@ impl Files {
         self
     }
 
-    /// The same for a run whose sums are added up under masks, where parties are reached by messages:
-    /// they say no more of themselves than what they add up to.
+    /// The same for a run of this method. Where its sums are added up under masks, and parties are reached
+    /// by messages, they say no more of themselves than what they add up to.
     #[must_use]
-    pub fn masked(mut self, masked: bool) -> Self {
-        self.masked = masked;
+    pub fn masked(mut self, method: &Arc<dyn Method>) -> Self {
+        self.masked = method.secure_aggregation().then(|| method.clone());
         self
     }
 
@@ -112,7 +113,7 @@ impl Files {
             ));
         }
         let journal = journal.map(Path::to_path_buf);
-        let (path, masked) = (path.clone(), self.masked);
+        let (path, masked) = (path.clone(), self.masked.clone());
         self.afar = Some(Afar { reach, what, journal, path, masked });
         Ok(self)
     }

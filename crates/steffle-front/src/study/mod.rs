@@ -168,10 +168,8 @@ impl Study {
             missing: data.missing().clone(),
             reading: data.table().reading().sentences(),
             warnings: {
-                let schema = &encoded.schema;
                 let mut warnings = data.warnings();
-                warnings.extend(schema.lookalikes());
-                warnings.extend(schema.favourable_guessed());
+                warnings.extend(encoded.schema.remarks());
                 warnings
             },
             largest_unit: data.largest_unit(train),

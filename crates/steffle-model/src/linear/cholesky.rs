@@ -4,10 +4,12 @@
 //! then one division: the three loops of a textbook, to the bit, whatever the tiles, the threads and
 //! the lanes are (tested).
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Symmetric;
-use super::dots::{dot, dots};
+use super::dots::dot;
 use crate::model::kernel::vector::{COLUMNS, ROWS, solve_rows, subtract_products};
 
 /// Columns that are factored together.
@@ -88,46 +90,34 @@ impl Cholesky {
         self.solve_upper(v);
     }
 
-    /// `L^-1`, transposed: row `j` of the result is column `j` of the inverse, zero before `j`.
+    /// `L^-1`, transposed: row `j` of the result is column `j` of the inverse, zero before `j`. It solves
+    /// `X L' = I`, block by block of columns, as the factor itself is found.
     pub(super) fn inverse_transposed(&self) -> Vec<f64> {
-        /// Columns solved together, so that the factor is read once for all of them.
-        const TOGETHER: usize = 4;
-        let size = self.size;
+        let (size, factor) = (self.size, &self.values);
         let mut inverse = vec![0.0; size * size];
-        inverse.par_chunks_mut(size.max(1) * TOGETHER).enumerate().for_each(|(tile, columns)| {
-            let first = tile * TOGETHER;
-            if let [a, b, c, d] = &mut columns.chunks_exact_mut(size).collect::<Vec<_>>()[..] {
-                for i in first..size {
-                    let row = &self.row(i)[first..];
-                    let (before, pivot) = row.split_at(i - first);
-                    let span = first..i;
-                    let sums = dots(
-                        [&a[span.clone()], &b[span.clone()], &c[span.clone()], &d[span]],
-                        before,
-                    );
-                    for (at, column) in [&mut *a, b, c, d].into_iter().enumerate() {
-                        let unit = if i == first + at { 1.0 } else { 0.0 };
-                        column[i] = (unit - sums[at]) / pivot[0];
-                    }
+        inverse.iter_mut().step_by(size + 1).for_each(|entry| *entry = 1.0);
+        for start in (0..size).step_by(BLOCK) {
+            let end = (start + BLOCK).min(size);
+            let panel = panel(factor, size, start, end);
+            let block = diagonal_block(factor, size, start, end);
+            // Rows further down are zero in these columns.
+            let rows = inverse[..end * size].par_chunks_mut(size * TOGETHER).enumerate();
+            rows.for_each(|(at, rows)| {
+                let first = (at * TOGETHER).min(start);
+                for tile in rows.chunks_mut(size * ROWS).filter(|_| first < start) {
+                    subtract_tile(tile, size, first, start..end, &panel);
                 }
-            } else {
-                for (at, column) in columns.chunks_exact_mut(size).enumerate() {
-                    column[first + at] = 1.0;
-                    self.solve_lower_from(first + at, column);
+                for tile in rows.chunks_mut(size * COLUMNS) {
+                    divide_tile(tile, size, start..end, &block);
                 }
-            }
-        });
+            });
+        }
         inverse
     }
-
-    /// As [`Self::solve_lower`] for a vector that is zero before `first`.
-    fn solve_lower_from(&self, first: usize, v: &mut [f64]) {
-        for i in first..self.size {
-            let row = self.row(i);
-            v[i] = (v[i] - dot(&row[first..i], &v[first..i])) / row[i];
-        }
-    }
 }
+
+/// Rows of an inverse that are solved together: a multiple of both sides of a tile.
+const TOGETHER: usize = 24;
 
 /// Takes what the columns before `start` explain out of columns `start..end`, from row `start` on:
 /// tile by tile, all sums of a tile in registers.
@@ -136,26 +126,39 @@ fn subtract_left(values: &mut [f64], size: usize, start: usize, end: usize) {
         return;
     }
     let panel = panel(values, size, start, end);
-    values[start * size..].par_chunks_mut(size * ROWS).for_each(|rows| {
-        let mut rows: Vec<(&[f64], &mut [f64])> = rows
-            .chunks_exact_mut(size)
-            .map(|row| row.split_at_mut(start))
-            .map(|(left, right)| (&*left, &mut right[..end - start]))
-            .collect();
-        // A short tile reads its first row again, and keeps nothing of that.
-        let left = std::array::from_fn(|at| rows.get(at).unwrap_or(&rows[0]).0);
-        for (tile, panel) in panel.chunks_exact(start).enumerate() {
-            let columns = tile * COLUMNS..((tile + 1) * COLUMNS).min(end - start);
-            let mut sums = [[0.0; COLUMNS]; ROWS];
-            for (sums, (_, own)) in sums.iter_mut().zip(&rows) {
-                sums[..columns.len()].copy_from_slice(&own[columns.clone()]);
-            }
-            subtract_products(left, panel, &mut sums);
-            for (sums, (_, own)) in sums.iter().zip(&mut rows) {
-                own[columns.clone()].copy_from_slice(&sums[..columns.len()]);
-            }
+    values[start * size..]
+        .par_chunks_mut(size * ROWS)
+        .for_each(|rows| subtract_tile(rows, size, 0, start..end, &panel));
+}
+
+/// Takes products of what a few rows have in columns `first..` up to `columns` with the panel out of
+/// `columns`.
+fn subtract_tile(
+    rows: &mut [f64],
+    size: usize,
+    first: usize,
+    columns: Range<usize>,
+    panel: &[[f64; COLUMNS]],
+) {
+    let (start, width) = (columns.start, columns.len());
+    let mut rows: Vec<(&[f64], &mut [f64])> = rows
+        .chunks_exact_mut(size)
+        .map(|row| row.split_at_mut(start))
+        .map(|(left, right)| (&left[first..], &mut right[..width]))
+        .collect();
+    // A short tile reads its first row again, and keeps nothing of that.
+    let left = std::array::from_fn(|at| rows.get(at).unwrap_or(&rows[0]).0);
+    for (tile, panel) in panel.chunks_exact(start).enumerate() {
+        let columns = tile * COLUMNS..((tile + 1) * COLUMNS).min(width);
+        let mut sums = [[0.0; COLUMNS]; ROWS];
+        for (sums, (_, own)) in sums.iter_mut().zip(&rows) {
+            sums[..columns.len()].copy_from_slice(&own[columns.clone()]);
         }
-    });
+        subtract_products(left, &panel[first..], &mut sums);
+        for (sums, (_, own)) in sums.iter().zip(&mut rows) {
+            own[columns.clone()].copy_from_slice(&sums[..columns.len()]);
+        }
+    }
 }
 
 /// Rows `start..end` of what is left of column `start`, transposed in tiles: `[tile][k][column]`,
@@ -197,17 +200,27 @@ fn factor_diagonal(
 /// Solves columns `start..end` of the rows below the block on the diagonal, several rows at a time.
 fn divide_below(values: &mut [f64], size: usize, start: usize, end: usize) {
     let (above, below) = values.split_at_mut(end * size);
-    let block: Vec<&[f64]> =
-        (start..end).map(|i| &above[i * size + start..=i * size + i]).collect();
-    below.par_chunks_mut(size.max(1) * COLUMNS).for_each(|rows| {
-        let mut columns = [[0.0; COLUMNS]; BLOCK];
-        let columns = &mut columns[..end - start];
-        for (at, row) in rows.chunks_exact(size).enumerate() {
-            columns.iter_mut().zip(&row[start..]).for_each(|(column, value)| column[at] = *value);
-        }
-        solve_rows(columns, &block);
-        for (at, row) in rows.chunks_exact_mut(size).enumerate() {
-            row[start..].iter_mut().zip(&*columns).for_each(|(value, column)| *value = column[at]);
-        }
-    });
+    let block = diagonal_block(above, size, start, end);
+    below
+        .par_chunks_mut(size.max(1) * COLUMNS)
+        .for_each(|rows| divide_tile(rows, size, start..end, &block));
+}
+
+/// Rows of the block on the diagonal, each up to the diagonal.
+fn diagonal_block(values: &[f64], size: usize, start: usize, end: usize) -> Vec<&[f64]> {
+    (start..end).map(|i| &values[i * size + start..=i * size + i]).collect()
+}
+
+/// Solves some columns of a few rows.
+fn divide_tile(rows: &mut [f64], size: usize, columns: Range<usize>, block: &[&[f64]]) {
+    let start = columns.start;
+    let mut lanes = [[0.0; COLUMNS]; BLOCK];
+    let lanes = &mut lanes[..columns.len()];
+    for (at, row) in rows.chunks_exact(size).enumerate() {
+        lanes.iter_mut().zip(&row[start..]).for_each(|(lane, value)| lane[at] = *value);
+    }
+    solve_rows(lanes, block);
+    for (at, row) in rows.chunks_exact_mut(size).enumerate() {
+        row[start..].iter_mut().zip(&*lanes).for_each(|(value, lane)| *value = lane[at]);
+    }
 }

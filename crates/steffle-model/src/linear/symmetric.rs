@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::dots::dot;
+use crate::model::kernel::vector::{COLUMNS, ROWS, subtract_products};
 
 /// A symmetric matrix in row-major order.
 ///
@@ -100,15 +101,39 @@ impl Symmetric {
     }
 
     /// `R R'` for an upper triangular `R` given row by row: entry `(i, j)` sums over the columns
-    /// from `max(i, j)` on.
+    /// from `max(i, j)` on, one after the other, tile by tile.
     pub(super) fn product_of_upper(size: usize, rows: &[f64]) -> Self {
+        /// Rows whose tiles share a panel while it is near.
+        const TOGETHER: usize = 8 * ROWS;
+        let panels = transposed_panels(size, rows);
         let mut values = vec![0.0; size * size];
-        values.par_chunks_mut(size.max(1)).enumerate().for_each(|(i, out)| {
-            let own = &rows[i * size..][..size];
-            for (j, out) in out[..=i].iter_mut().enumerate() {
-                *out = dot(&own[i..], &rows[j * size + i..][..size - i]);
+        values.par_chunks_mut(size.max(1) * TOGETHER).enumerate().for_each(|(at, out)| {
+            let end = at * TOGETHER + out.len() / size;
+            for (panel, j) in panels.chunks_exact(size).zip((0..end).step_by(COLUMNS)) {
+                for (tile, out) in out.chunks_mut(size * ROWS).enumerate() {
+                    let first = at * TOGETHER + tile * ROWS;
+                    if j < first + ROWS {
+                        let row =
+                            |at: usize| &rows[(first + at).min(size - 1) * size..][first..size];
+                        let mut sums = [[0.0; COLUMNS]; ROWS];
+                        subtract_products(std::array::from_fn(row), &panel[first..], &mut sums);
+                        for (sums, out) in sums.iter().zip(out.chunks_exact_mut(size)) {
+                            out[j..].iter_mut().zip(sums).for_each(|(out, sum)| *out = 0.0 - sum);
+                        }
+                    }
+                }
             }
         });
         Self::mirrored(size, values)
     }
+}
+
+/// Rows of a matrix, transposed in tiles: `[tile][column][row]`, zero where the last tile is short.
+fn transposed_panels(size: usize, rows: &[f64]) -> Vec<[f64; COLUMNS]> {
+    let mut panels = vec![[0.0; COLUMNS]; size.div_ceil(COLUMNS) * size];
+    for (i, row) in rows.chunks_exact(size.max(1)).enumerate() {
+        let own = &mut panels[i / COLUMNS * size..][..size];
+        own.iter_mut().zip(row).for_each(|(at, value)| at[i % COLUMNS] = *value);
+    }
+    panels
 }

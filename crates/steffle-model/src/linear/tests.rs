@@ -159,6 +159,25 @@ fn a_factor_is_the_textbooks() {
             }
             assert_eq!(factor.row(i), &plain[i][..=i], "{size} {i}");
         }
+        let inverse = factor.inverse_transposed();
+        let mut row = vec![0.0_f64; size];
+        for j in 0..size {
+            for i in 0..size {
+                let unit = f64::from(u8::from(i == j));
+                let rest = (0..i).fold(unit, |rest, k| rest - row[k] * plain[i][k]);
+                row[i] = rest / plain[i][i];
+            }
+            assert_eq!(inverse[j * size..][..size], row, "{size} {j}");
+        }
+        let square = Symmetric::product_of_upper(size, &inverse);
+        let column = |j: usize| &inverse[j * size..][..size];
+        for i in 0..size {
+            for j in 0..=i {
+                let terms = column(i).iter().zip(column(j));
+                let sum = terms.fold(0.0, |sum, (a, b)| sum + a * b);
+                assert_eq!([square.at(i, j), square.at(j, i)], [sum; 2], "{size} {i} {j}");
+            }
+        }
     }
 }
 

@@ -2,14 +2,19 @@
 //!
 //! Every line has a hash of itself and of the line before, and is synced before what it allows is
 //! done. A second head, on another disk, has the number of the last line: an older copy of the journal
-//! is noticed by it. A last line that is not whole was never acted on, and is cut off.
+//! is noticed by it. A last line that is not whole was never acted on, and is cut off. Beside it lie
+//! digests of all records, a file per epoch of the data.
+//!
+//! After the last line there are zeros, written and synced some hundred lines ahead: a file that grows
+//! with every line has its new length synced, too, for which some disks take milliseconds. No line has
+//! one, so that a line with zeros in it is one that was torn.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use steffle_masks::{Backing, Hash, Journal, Line, Secret};
+use steffle_masks::{Backing, Hash, Journal, Line, Secret, altered};
 
 use super::key::random;
 use super::{MaskFileError, digits, new_file, private, sync_folder};
@@ -21,6 +26,9 @@ pub fn open_journal(path: &Path, head: Option<&Path>) -> Result<Journal, MaskFil
     if let Some(seen) = disk.seen()?
         && seen > disk.lines
     {
+        // What its masks covered is not known any more.
+        let (mut disk, error) = (disk, std::io::Error::other);
+        disk.keep(None).map_err(|why| MaskFileError::io(path, error(why)))?;
         return Err(disk.rolled_back(seen));
     }
     disk.write_head().map_err(|error| MaskFileError::io(path, error))?;
@@ -37,6 +45,30 @@ pub fn read_journal(path: &Path) -> Result<Option<Hash>, MaskFileError> {
     let (lines, ..) = read(path, &bytes)?;
     let roster = |line: &Line| if let Line::Roster(roster) = line { Some(*roster) } else { None };
     Ok(lines.iter().rev().find_map(roster))
+}
+
+/// The epoch of a store's data, and how many of these records were altered since, by their digests in
+/// ascending order: 0 where none was, else since that epoch of them all from which the fewest were. `None`
+/// where it has met nobody.
+pub fn read_epoch(path: &Path, records: &[u64]) -> Result<Option<(u32, u64)>, MaskFileError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let bytes = fs::read(path).map_err(|error| MaskFileError::io(path, error))?;
+    let (lines, ..) = read(path, &bytes)?;
+    let since = lines.iter().rposition(|line| matches!(line, Line::Roster(_))).unwrap_or(0);
+    let mut found = None;
+    for line in &lines[since..] {
+        let Line::Epoch { number, .. } = line else { continue };
+        let before = records_of(path, *number).ok_or_else(|| {
+            let missing = std::io::Error::other("the digests of its records are missing");
+            MaskFileError::io(&records_path(path, *number), missing)
+        })?;
+        let own = altered(&before, records);
+        let fewest = found.map_or(own, |(_, fewest)| u64::min(own, fewest));
+        found = Some((*number, if own == 0 { 0 } else { fewest }));
+    }
+    Ok(found)
 }
 
 /// Lets a store answer under another roster, because its owner says so: what was begun is over, its
@@ -68,7 +100,13 @@ struct Disk {
     head: Option<PathBuf>,
     lines: u64,
     last: Hash,
+    /// Where the last line ends, and the zeros after it.
+    end: u64,
+    room: u64,
 }
+
+/// Zeros that are written ahead.
+const AHEAD: usize = 1 << 16;
 
 impl Disk {
     fn open(path: &Path, head: Option<&Path>) -> Result<(Self, Vec<Line>), MaskFileError> {
@@ -91,9 +129,25 @@ impl Disk {
         let (lines, whole, last) = read(path, &bytes)?;
         // What was torn was never acted on; what is read is synced before anybody acts on it.
         file.set_len(whole).and_then(|()| file.sync_all()).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
         let (path, head) = (path.to_path_buf(), head.map(Path::to_path_buf));
-        Ok((Self { path, file, head, lines: lines.len() as u64, last }, lines))
+        let (end, room, count) = (whole, whole, lines.len() as u64);
+        Ok((Self { path, file, head, lines: count, last, end, room }, lines))
+    }
+
+    /// Writes a line down for good.
+    fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
+        let end = self.end + line.len() as u64;
+        if end > self.room {
+            self.file.seek(SeekFrom::Start(self.room))?;
+            self.file.write_all(&vec![0; AHEAD.max(line.len())])?;
+            self.file.sync_all()?;
+            self.room = self.file.stream_position()?;
+        }
+        self.file.seek(SeekFrom::Start(self.end))?;
+        self.file.write_all(line)?;
+        self.file.sync_data()?;
+        self.end = end;
+        Ok(())
     }
 
     /// Lines that the second head has seen.
@@ -127,11 +181,8 @@ impl Backing for Disk {
     fn write(&mut self, line: &Line) -> Result<(), String> {
         let text = line.to_text();
         let last = chained(&self.last, &text);
-        let written = self
-            .file
-            .write_all(format!("{} {text}\n", digits(&last)).as_bytes())
-            .and_then(|()| self.file.sync_data());
-        written.map_err(|error| format!("cannot be written: {error}"))?;
+        self.append(format!("{} {text}\n", digits(&last)).as_bytes())
+            .map_err(|error| format!("cannot be written: {error}"))?;
         (self.lines, self.last) = (self.lines + 1, last);
         self.write_head()
             .map_err(|error| format!("has a second head that cannot be written: {error}"))
@@ -157,6 +208,16 @@ impl Backing for Disk {
     fn fresh(&mut self, _: &Hash) -> Option<Secret> {
         Some(Secret { key: random()?, nonce: random()? })
     }
+
+    fn records(&self, epoch: u32) -> Option<Vec<u64>> {
+        records_of(&self.path, epoch)
+    }
+
+    fn keep_records(&mut self, epoch: u32, records: &[u64]) -> Result<(), String> {
+        let bytes: Vec<u8> = records.iter().flat_map(|record| record.to_le_bytes()).collect();
+        replace(&records_path(&self.path, epoch), &bytes)
+            .map_err(|error| format!("cannot keep digests of records: {error}"))
+    }
 }
 
 /// Whole lines, how many bytes they are, and the hash of the last.
@@ -175,8 +236,8 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64, Hash), MaskFileErr
                 whole += piece.len() as u64;
                 last = own;
             }
-            // The last one may be torn.
-            None if whole + piece.len() as u64 == bytes.len() as u64 && line.is_none() => break,
+            // The last one may be torn, in any of its blocks.
+            None if is_torn(piece, &bytes[whole as usize + piece.len()..]) => break,
             None => {
                 let (path, line) = (path.to_path_buf(), lines.len() + 1);
                 return Err(MaskFileError::Damaged { path, line });
@@ -184,6 +245,22 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64, Hash), MaskFileErr
         }
     }
     Ok((lines, whole, last))
+}
+
+/// Whether these bytes, before the rest of a journal, are a line that was begun, or none.
+fn is_torn(piece: &[u8], rest: &[u8]) -> bool {
+    let begun = !piece.ends_with(b"\n") || piece.contains(&0);
+    begun && rest.iter().all(|byte| *byte == 0)
+}
+
+/// Digests of all records in an epoch lie where whoever has the data can see them.
+fn records_path(journal: &Path, epoch: u32) -> PathBuf {
+    beside(journal, &format!("epoch-{epoch}"))
+}
+
+fn records_of(journal: &Path, epoch: u32) -> Option<Vec<u64>> {
+    let bytes = fs::read(records_path(journal, epoch)).ok()?;
+    Some(bytes.as_chunks().0.iter().map(|record| u64::from_le_bytes(*record)).collect())
 }
 
 fn chained(last: &Hash, text: &str) -> Hash {

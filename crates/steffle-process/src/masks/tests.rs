@@ -67,15 +67,30 @@ fn torn_lines_are_cut_off_and_changed_ones_refused() {
     journal.begin([1; 32], [2; 32]).unwrap();
     journal.answer(3, [4; 32], [5; 32]).unwrap();
     drop(journal);
-    let whole = fs::read(&path).unwrap();
+    let mut whole = fs::read(&path).unwrap();
     let ends: Vec<usize> = (1..=whole.len()).filter(|end| whole[end - 1] == b'\n').collect();
     assert_eq!(ends.len(), 3);
-    for cut in 0..whole.len() {
-        fs::write(&path, &whole[..cut]).unwrap();
+    let zeros = whole.split_off(ends[2]);
+    assert!(zeros.len() > 1000 && zeros.iter().all(|byte| *byte == 0));
+    let goes_on = |bytes: &[u8], kept: usize| {
+        fs::write(&path, bytes).unwrap();
         drop(open_journal(&path, None).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), &whole[..kept], "{} bytes", bytes.len());
+    };
+    for cut in 0..whole.len() {
         let kept = ends.iter().copied().filter(|end| *end <= cut).max().unwrap_or(0);
-        assert_eq!(fs::read(&path).unwrap(), &whole[..kept], "cut at {cut}");
+        goes_on(&whole[..cut], kept);
+        // Before the zeros that were there, and with the end of the line but not its beginning.
+        if cut % 5 == 0 {
+            goes_on(&[&whole[..cut], &zeros[..100]].concat(), kept);
+        }
     }
+    let mut torn = [&whole[..], &zeros[..100]].concat();
+    torn[ends[1]..ends[1] + 40].fill(0);
+    goes_on(&torn, ends[1]);
+    torn[ends[0]] = 0;
+    fs::write(&path, &torn).unwrap();
+    assert!(open_journal(&path, None).is_err(), "a line that others follow was whole once");
     for at in (0..ends[1]).step_by(7) {
         let mut changed = whole.clone();
         changed[at] ^= 1;
@@ -96,11 +111,41 @@ fn an_older_copy_is_noticed_and_its_owner_begins_anew() {
     fs::write(&path, older).unwrap();
     let refused = open_journal(&path, Some(&head)).err().unwrap();
     assert!(matches!(refused, MaskFileError::RolledBack { found: 2, seen: 3, .. }), "{refused}");
-    accept_roster(&path, Some(&head), [1; 32]).unwrap();
     assert!(!folder.join("masks.journal.secret").exists(), "masks of the older copy are gone");
+    accept_roster(&path, Some(&head), [1; 32]).unwrap();
     let mut journal = open_journal(&path, Some(&head)).unwrap();
     assert_eq!(journal.roster(), Some([1; 32]));
     journal.begin([1; 32], [2; 32]).unwrap();
+}
+
+/// What data were is known to the next process, and to the owner who looks.
+#[test]
+fn epochs_outlive_the_process() {
+    let folder = folder("epochs");
+    let path = folder.join("masks.journal");
+    let (before, after) = ([1, 2, 3, 4], [1, 2, 8, 9]);
+    let mut journal = open_journal(&path, None).unwrap();
+    journal.begin([1; 32], [2; 32]).unwrap();
+    assert_eq!(read_epoch(&path, &before).unwrap(), None);
+    journal.meet(1, &[0, 0, 0], (0, &before)).unwrap();
+    drop(journal);
+    let mut journal = open_journal(&path, None).unwrap();
+    assert_eq!(journal.epoch(&before, 2), Ok(0));
+    assert_eq!(journal.epoch(&[1, 2, 3], 2), Err(JournalError::Changed(2)));
+    assert_eq!(read_epoch(&path, &before).unwrap(), Some((0, 0)));
+    assert_eq!(read_epoch(&path, &[1, 2, 3]).unwrap(), Some((0, 1)));
+    let few = journal.meet(1, &[1, 0, 0], (1, &after));
+    assert_eq!(few, Err(JournalError::Few { found: 1, least: 3 }));
+    journal.meet(1, &[1, 1, 1], (1, &after)).unwrap();
+    assert_eq!(read_epoch(&path, &after).unwrap(), Some((1, 0)));
+    // Whoever lost the digests cannot say what changed.
+    fs::remove_file(folder.join("masks.journal.epoch-0")).unwrap();
+    assert!(matches!(journal.epoch(&[7], 2), Err(JournalError::Stopped(_))));
+    assert!(read_epoch(&path, &after).is_err());
+    drop(journal);
+    accept_roster(&path, None, [1; 32]).unwrap();
+    assert_eq!(read_epoch(&path, &[7]).unwrap(), None);
+    assert_eq!(open_journal(&path, None).unwrap().epoch(&[7], 2), Ok(2), "no number twice");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use steffle_wire::MaskTerms;
+
 /// Who is asked to take part.
 ///
 /// Without names sites are numbers, and a run ends with the first that does not reply.
@@ -12,9 +14,8 @@ pub struct Roster {
     pub names: Vec<String>,
     /// Where the run goes on without sites that do not reply: those that it lost.
     pub drops: Option<Absences>,
-    /// Where sums are added up under masks: how many sites may help the server without learning what
-    /// one other adds. Nobody is left out then.
-    pub masked: Option<u16>,
+    /// Where sums are added up under masks: what sites sign. Nobody is left out then.
+    pub masked: Option<MaskTerms>,
 }
 
 /// Sites that a run went on without, for whoever tells about it.

@@ -43,12 +43,12 @@ impl<T: Transport> Federation<T> {
         let shares = !self.holders.is_empty() && matches!(question.batch, Batch::Mini(_));
         if self.noise.is_none() && !(shares && places == self.silos) {
             let request = Round { question: Cow::Borrowed(question), noise: None, share: None };
-            return self.trips.ask_sum(places, round, &request);
+            return self.trips.ask_sum_in(&mut self.room, places, round, &request);
         }
-        let Self { trips, sizes, noise, silos, .. } = self;
+        let Self { trips, sizes, noise, silos, room, .. } = self;
         let all = sizes.iter().sum();
         let largest = sizes.iter().copied().max().unwrap_or(1);
-        trips.ask_sum_each(places, round, |place| {
+        trips.ask_sum_each_in(room, places, round, |place| {
             let mut question = Cow::Borrowed(question);
             // An attributes reply mixes the records of all silos, so every silo must announce the
             // same share of its records for the sum to be an estimate of the whole.

@@ -45,9 +45,20 @@ impl<T: Transport> Trips<T> {
         round: u32,
         request: &A,
     ) -> Result<<A::Reply as Added>::Total, FederationError> {
-        let mut sum = None;
-        self.send(places, round, request, |reader| add::<A::Reply>(&mut sum, reader))?;
-        total(sum)
+        self.ask_sum_in(&mut None, places, round, request)
+    }
+
+    /// The same, in the room of an old sum, which the new one is left in.
+    pub(super) fn ask_sum_in<A: Ask<Reply: Added>>(
+        &mut self,
+        room: &mut Option<A::Reply>,
+        places: std::ops::Range<usize>,
+        round: u32,
+        request: &A,
+    ) -> Result<<A::Reply as Added>::Total, FederationError> {
+        let mut sum = Adding::over(room);
+        self.send(places, round, request, |reader| sum.add(reader))?;
+        sum.total()
     }
 
     /// The same, of every node something else.
@@ -57,9 +68,20 @@ impl<T: Transport> Trips<T> {
         round: u32,
         request: impl Fn(usize) -> A,
     ) -> Result<<A::Reply as Added>::Total, FederationError> {
-        let mut sum = None;
-        self.send_each(places, round, request, |reader| add::<A::Reply>(&mut sum, reader))?;
-        total(sum)
+        self.ask_sum_each_in(&mut None, places, round, request)
+    }
+
+    /// The same, in the room of an old sum.
+    pub(super) fn ask_sum_each_in<A: Ask<Reply: Added>>(
+        &mut self,
+        room: &mut Option<A::Reply>,
+        places: std::ops::Range<usize>,
+        round: u32,
+        request: impl Fn(usize) -> A,
+    ) -> Result<<A::Reply as Added>::Total, FederationError> {
+        let mut sum = Adding::over(room);
+        self.send_each(places, round, request, |reader| sum.add(reader))?;
+        sum.total()
     }
 
     /// Asks every node of a range for something else.
@@ -209,20 +231,32 @@ impl<T: Transport> Trips<T> {
     }
 }
 
-/// Adds a reply to those before it.
-fn add<R: Added>(sum: &mut Option<R>, mut reader: Reader<'_>) -> Result<(), CodecError> {
-    match sum {
-        None => *sum = Some(decode(reader)?),
-        Some(sum) => {
-            sum.add_next(&mut reader)?;
-            reader.end()?;
-        }
-    }
-    Ok(())
+/// Replies, being added up in the room of an old sum.
+struct Adding<'a, R> {
+    sum: &'a mut Option<R>,
+    replies: usize,
 }
 
-fn total<R: Added>(sum: Option<R>) -> Result<R::Total, FederationError> {
-    sum.ok_or(FederationError::Empty)?.total().map_err(FederationError::Total)
+impl<'a, R: Added> Adding<'a, R> {
+    fn over(sum: &'a mut Option<R>) -> Self {
+        Self { sum, replies: 0 }
+    }
+
+    /// Adds a reply to those before it.
+    fn add(&mut self, mut reader: Reader<'_>) -> Result<(), CodecError> {
+        match (&mut self.sum, self.replies) {
+            (Some(old), 0) => old.decode_over(&mut reader)?,
+            (Some(sum), _) => sum.add_next(&mut reader)?,
+            (sum @ None, _) => **sum = Some(R::decode(&mut reader)?),
+        }
+        self.replies += 1;
+        reader.end()
+    }
+
+    fn total(self) -> Result<R::Total, FederationError> {
+        let sum = self.sum.as_ref().filter(|_| self.replies > 0);
+        sum.ok_or(FederationError::Empty)?.total().map_err(FederationError::Total)
+    }
 }
 
 /// Node 0 is the server, which is nobody's place.

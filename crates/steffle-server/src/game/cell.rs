@@ -111,11 +111,19 @@ impl Cell {
     /// `p~`, clamped where the noise of the counts would decide.
     fn weights(&self) -> ClassWeights {
         let rounds = f64::from(self.rounds + 1).min(1.0 / LEAST_GAIN);
-        weights(&self.counts, self.variance / rounds, self.count)
+        let deviation = (self.variance / rounds).sqrt();
+        let floor = if deviation > 0.0 { (3.0 * deviation / self.count).max(0.01) } else { 0.0 };
+        ClassWeights::from_counts(&self.counts, floor.min(0.5 / self.classes() as f64))
     }
 
+    /// The deviation from independence of a table, with the table's own row sums: their noise cancels a
+    /// part of the entries' noise.
     fn observed(&self, table: &[f64]) -> Vec<f64> {
-        deviation(table, &self.columns, self.count)
+        let row = |row: &[f64]| -> Vec<f64> {
+            let mass: f64 = row.iter().sum();
+            row.iter().zip(&self.columns).map(|(m, p)| (m - mass * p) / self.count).collect()
+        };
+        table.chunks_exact(self.labels).flat_map(row).collect()
     }
 
     /// The class and the label that this round's question is about alone: all of them in turn at the
@@ -295,8 +303,8 @@ impl Cell {
         (1.0 - 2.0 * p + self.labels as f64 * p * p) / self.start.information
     }
 
-    /// D at the start, and the D that noise alone would show there.
-    pub(super) fn evidence(&self) -> (f64, f64) {
+    /// D at the start over the D that noise alone would show there.
+    pub(super) fn evidence(&self) -> Option<f64> {
         let weights = self.weights();
         let (mut told, mut noise) = (0.0, 0.0);
         for (at, start) in self.start.deviation.iter().enumerate() {
@@ -305,7 +313,7 @@ impl Cell {
             told += start * start * over;
             noise += self.spread(at % self.labels) * over;
         }
-        (told, noise)
+        (noise > 0.0).then(|| told / noise)
     }
 
     /// The part of a class's deviation at the start that noise does not explain: so much the class counts.
@@ -325,8 +333,9 @@ impl Cell {
         inverse * self.heard / f64::from(self.rounds.max(1)) / (unit * unit)
     }
 
-    /// `D = sum_ru e_ru^2 / (p_r P_u)`, its gradient and, by Gauss and Newton, its curvature; classes count
-    /// as far as they are told from noise.
+    /// `D = sum_ru e_ru^2 / (p_r P_u)`, its gradient and, by Gauss and Newton, its curvature. Of two classes
+    /// what noise explains of their difference at the start is taken off it: a cell that is not told is kept
+    /// where it is while others move. Of more, classes count as far as they are told.
     pub(super) fn penalty(&self) -> Penalty {
         let (classes, labels) = (self.classes(), self.labels);
         let weights = self.weights();
@@ -343,9 +352,13 @@ impl Cell {
             _ => 1.0 / column(u),
         };
         for r in 0..classes {
-            let class = self.told(r) / weights.get()[r].max(1e-6);
+            let told = self.told(r);
+            let (counts, off) = if classes == 2 { (1.0, 1.0 - told) } else { (told, 0.0) };
+            let class = counts / weights.get()[r].max(1e-6);
             for u in 0..labels {
-                let (e, slope) = (self.deviation[r * labels + u], &self.believed[r * labels + u]);
+                let at = r * labels + u;
+                let (e, slope) =
+                    (self.deviation[at] - off * self.start.deviation[at], &self.believed[at]);
                 add(&mut gradient, 2.0 * e * class / column(u), slope);
                 let common = e * e * class / column(u).powi(2);
                 match u {
@@ -388,21 +401,4 @@ impl Began {
             *start += news / self.information * (seen - *start);
         }
     }
-}
-
-/// `p~` of counts of a cell of `count` records, clamped where their noise would decide.
-pub(super) fn weights(counts: &[f64], variance: f64, count: f64) -> ClassWeights {
-    let deviation = variance.sqrt();
-    let floor = if deviation > 0.0 { (3.0 * deviation / count).max(0.01) } else { 0.0 };
-    ClassWeights::from_counts(counts, floor.min(0.5 / counts.len() as f64))
-}
-
-/// The deviation from independence of a table, with the table's own row sums: their noise cancels a
-/// part of the entries' noise.
-pub(super) fn deviation(table: &[f64], columns: &[f64], count: f64) -> Vec<f64> {
-    let row = |row: &[f64]| -> Vec<f64> {
-        let mass: f64 = row.iter().sum();
-        row.iter().zip(columns).map(|(m, p)| (m - mass * p) / count).collect()
-    };
-    table.chunks_exact(columns.len()).flat_map(row).collect()
 }

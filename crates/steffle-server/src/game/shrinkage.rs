@@ -2,7 +2,7 @@
 //!
 //! The gradient of the covariance of class and output is `G b / w` where `G` is the curvature of
 //! the loss per unit of its mean weight `w` and `b` are the coefficients of a regression of the
-//! class on the features. If each coefficient is about [`TYPICAL`] in size, the signal has
+//! class on the features. If each coefficient is about [`TYPICAL`](super::slopes::TYPICAL) in size, the signal has
 //! covariance `(n w TYPICAL)^2 G^2`, while the noise has `v^2 (G + gamma I)`, where it is shaped, or
 //! `v^2 I`. The best linear estimate of the signal is then
 //! `(I + rho (G^-1 + gamma G^-2))^-1` or `(I + rho G^-2)^-1` times what was received, with
@@ -12,11 +12,8 @@
 
 use steffle_model::linear::SHAPE_RIDGE;
 
+use super::slopes::{add, dot};
 use crate::server::{Aggregate, InverseHessian};
-
-/// The size of a regression coefficient of a class on features of unit variance. Results hardly
-/// change between 0.1 and 0.5.
-const TYPICAL: f64 = 0.25;
 
 /// Most turns of the solver; it is usually done after a dozen.
 const TURNS: usize = 60;
@@ -25,26 +22,12 @@ const TURNS: usize = 60;
 #[derive(Debug)]
 pub(super) struct Shrinkage<'a> {
     curvature: &'a InverseHessian,
-    variance: f64,
     shaped: bool,
 }
 
 impl<'a> Shrinkage<'a> {
     pub(super) fn new(curvature: &'a InverseHessian, answers: &Aggregate) -> Self {
-        Self { curvature, variance: answers.theta_variance, shaped: answers.theta_shaped }
-    }
-
-    /// The estimate of a gradient that is the mean of `messages` noisy sums over `count` records of
-    /// mean weight `weight`, over `count`.
-    pub(super) fn apply(
-        &self,
-        received: Vec<f64>,
-        count: f64,
-        messages: f64,
-        weight: f64,
-    ) -> Vec<f64> {
-        let rho = self.variance / messages.max(1.0) / (count * weight * TYPICAL).powi(2);
-        self.filter(received, rho, weight)
+        Self { curvature, shaped: answers.theta_shaped }
     }
 
     /// The estimate where noise is `rho` times the signal in a direction of unit curvature.
@@ -72,7 +55,7 @@ fn solve(right: Vec<f64>, system: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let mut rest = right;
     let mut direction = rest.clone();
     let mut squared = dot(&rest, &rest);
-    let enough = 1e-12 * squared;
+    let enough = 1e-8 * squared;
     for _ in 0..TURNS {
         if squared <= enough {
             break;
@@ -87,14 +70,6 @@ fn solve(right: Vec<f64>, system: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
         direction.iter_mut().zip(&rest).for_each(|(d, r)| *d = r + keep * *d);
     }
     found
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn add(sum: &mut [f64], weight: f64, values: &[f64]) {
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
 }
 
 #[cfg(test)]
@@ -118,13 +93,11 @@ mod tests {
         let mut curvature = InverseHessian::scaled(100.0);
         curvature.push_rank_one(0.99, &[1.0, 0.0]);
         for (shaped, flat) in [(true, 0.001), (false, 0.02)] {
-            let filter = Shrinkage { curvature: &curvature, variance: 6.25e-2, shaped };
-            // rho = 0.0625 / (1 * 1 * 0.25)^2 = 1.
-            let kept = filter.apply(vec![1.0, 1.0], 1.0, 1.0, 1.0);
+            let shrinkage = Shrinkage { curvature: &curvature, shaped };
+            let kept = shrinkage.filter(vec![1.0, 1.0], 1.0, 1.0);
             assert!(kept[0] > 0.4 && kept[0] < 0.6, "{kept:?}");
             assert!(kept[1] > 0.0 && kept[1] < flat, "{kept:?}");
-            let silent = Shrinkage { curvature: &curvature, variance: 0.0, shaped };
-            assert_eq!(silent.apply(vec![1.0, 1.0], 1.0, 1.0, 1.0), [1.0, 1.0]);
+            assert_eq!(shrinkage.filter(vec![1.0, 1.0], 0.0, 1.0), [1.0, 1.0]);
         }
     }
 }

@@ -37,8 +37,8 @@ pub trait Steps {
     fn violation(&self) -> f64;
 
     /// How far the answers tell the groups apart at the model that was started from: the chi-square divergence
-    /// that they show over what noise alone would show. `None` without noise, and where steps do not
-    /// keep book of it.
+    /// that they show over what noise alone would show, in the cell where this is most. `None` without
+    /// noise, and where steps do not keep book of it.
     fn evidence(&self) -> Option<f64> {
         None
     }

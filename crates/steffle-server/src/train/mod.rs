@@ -13,7 +13,7 @@ pub use erm::{FitRule, PROBES, erm, probe};
 pub use fair::{Fair, FairPath};
 pub use one_shot::{MOST_MODELS, OneShotTerms, Targeted, target_gap};
 pub use protect::Protected;
-pub use run::{Outcome, RoundTrace, Start, TOLD, Theorem, TrainError, run, train};
+pub use run::{Outcome, RoundTrace, Start, Theorem, TrainError, needed, run, train};
 pub use schedule::{Schedule, ScheduleError};
 pub use settings::{Exact, Length, Mode, Paper, Settings, StepRule};
 

@@ -6,17 +6,29 @@ use serde::{Deserialize, Serialize};
 use steffle_model::fairness::{ClassWeights, DualSet};
 use steffle_model::scores::Objective as _;
 use steffle_privacy::ledger::{Receipt, Statement};
-use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, paper};
+use steffle_privacy::{GroupFraction, Mu, PrivacyError, Rounds, normal, paper};
 use steffle_wire::{Batch, Form, NoiseScale, Question, Transport};
 
 use super::{Mode, Paper, Protected, Schedule, Settings, StepRule};
 use crate::federation::{Federation, FederationError};
-use crate::game::{ChiSquareGame, Improved, ManyGroups, OutputScores, class_weights};
+use crate::game::{ChiSquareGame, Improved, OutputScores, class_weights};
 use crate::server::{Aggregate, DescentAscent, InverseHessian, Minimum, Returned, Steps};
+
+/// How often noise alone may pass for evidence in one cell.
+const FALSE_ALARM: f64 = 0.025;
 
 /// Evidence ([`Steps::evidence`]) of less than this is not followed: the model would follow noise, and might
 /// be less fair.
-pub const TOLD: f64 = 7.0;
+///
+/// Where noise is all there is, a cell's evidence is about a weighted mean of squares of standard normal
+/// numbers, which is above a bound of 1.54 or more at most as often as one such square is, whatever
+/// the weights and however many there are (Szekely and Bakirov 2003). So two groups of people and two labels need
+/// 5.0: noise passes in at most 2.5 % of runs. Where there are more, one group that is told says little about
+/// the others: the share is divided by their number, (k - 1)(l - 1). Five groups need 7.5.
+pub fn needed(objective: OutputScores) -> f64 {
+    let free = (objective.classes - 1) * (objective.columns() - 1);
+    normal::quantile(1.0 - 0.5 * FALSE_ALARM / free.max(1) as f64).powi(2)
+}
 
 /// One round, as the server saw it.
 ///
@@ -177,12 +189,8 @@ pub fn train<T: Transport>(
     let make = |theta: Vec<f64>, census: &Aggregate| -> Box<dyn Steps> {
         if server == StepRule::Improved && form == Form::Centred {
             let curvature = curvature.unwrap_or_else(|| InverseHessian::scaled(1.0));
-            if (objective.classes, objective.columns()) == (2, 2) {
-                Box::new(Improved::new(lambda, &blocks, theta, curvature, census))
-            } else {
-                let (whole, from) = (plan.batch() == Batch::All, (theta, curvature));
-                Box::new(ManyGroups::new(objective, lambda, &blocks, from, census, whole))
-            }
+            let (whole, from) = (plan.batch() == Batch::All, (theta, curvature));
+            Box::new(Improved::new(objective, lambda, &blocks, from, census, whole))
         } else {
             let problem = ChiSquareGame::new(objective, lambda, form, set);
             Box::new(DescentAscent::new(problem, theta, rates, plan.rounds(), census))
@@ -262,7 +270,7 @@ pub fn run<T: Transport>(
     let statement = federation.statement();
     let signal_to_noise = signal_to_noise(signal, numbers, rounds).filter(|_| protected.is_some());
     let evidence = steps.evidence();
-    let unchanged = evidence.is_some_and(|evidence| evidence < TOLD);
+    let unchanged = evidence.is_some_and(|evidence| evidence < needed(objective));
     let theta = if unchanged { start } else { returned.finish() };
     Ok(Outcome {
         theta,

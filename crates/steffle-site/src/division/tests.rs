@@ -139,7 +139,7 @@ fn noise_shape_and_scale_do_not_tell_what_is_held() {
         let mut holder = holder(&ids, &classes);
         let request = Request::default();
         let plain = holder.answer(&question, &handovers, request, &mut noise()).unwrap();
-        holder.change_terms(Terms::OfMean(scale.clone())).unwrap();
+        holder.change_terms(Terms::OfMean(scale.clone().into())).unwrap();
         let noisy = holder.answer(&question, &handovers, request, &mut noise()).unwrap();
         assert_eq!(noisy.noise_kind(), Some(NoiseKind::Simulation));
         let flat = |sums: &steffle_wire::PrivateSums| -> Vec<f64> {

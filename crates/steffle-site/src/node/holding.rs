@@ -13,6 +13,10 @@ pub trait Holding: Send {
     /// Records, and what is added up about columns that are measured as `columns` says.
     fn meet(&self, columns: &[u8]) -> Result<Met, Refused>;
 
+    /// A digest of every record, features and label, in ascending order: by these a site knows whether
+    /// its data have changed, and by how many records. They stay with it.
+    fn digests(&self) -> Vec<u64>;
+
     /// What it holds under a schema; refuses a schema it cannot read, or whose hash is another.
     fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused>;
 }
@@ -70,6 +74,21 @@ impl Holding for Encoded {
 
     fn meet(&self, _: &[u8]) -> Result<Met, Refused> {
         Ok(Met { records: self.1.records, columns: Vec::new() })
+    }
+
+    fn digests(&self) -> Vec<u64> {
+        let Some(Taken { records: Some(records), .. }) = &self.0 else { return Vec::new() };
+        let rows = records.rows();
+        let digest = |(row, label): (usize, &u16)| {
+            let mut bytes: Vec<u8> = label.to_le_bytes().to_vec();
+            bytes.extend(rows.numeric(row).iter().flat_map(|number| number.to_le_bytes()));
+            bytes.extend(rows.codes(row).iter().flat_map(|code| code.to_le_bytes()));
+            let hash = steffle_masks::hash(&[&bytes]);
+            hash.first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+        };
+        let mut digests: Vec<u64> = records.labels().iter().enumerate().map(digest).collect();
+        digests.sort_unstable();
+        digests
     }
 
     fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {

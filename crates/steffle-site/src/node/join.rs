@@ -7,7 +7,9 @@ use steffle_attributes::{AttributesDivision, UnitList};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_privacy::ledger::Ledger;
-use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, SumRoom, Units};
+use steffle_wire::{
+    Answer, Done, Envelope, Join, Kind, NodeId, PrivateSums, Refused, Scores, SumRoom, Units,
+};
 
 use super::BuildScores;
 use super::holding::Taken;
@@ -83,8 +85,10 @@ impl Party {
             once,
             agreed,
             pads: None,
+            under: None,
             room: Vec::new(),
             sum_rooms: <[SumRoom; 2]>::default(),
+            read: PrivateSums::default(),
         };
         let answer = party.answer_with(envelope, &mut Done, units.as_ref());
         Ok((party, answer))

@@ -1,7 +1,7 @@
 //! Masks: what a node does so that nobody sees its part of a sum.
 //!
 //! A run under masks begins by hellos and a meeting. From then on every reply that is added up over
-//! sites is covered by a mask whose name is a hash of all that was answered before, and noted before it
+//! sites is covered by a mask whose name is a hash of all that was asked before, and noted before it
 //! is sent. No refusal is an oracle: what is out of range is so by the question alone, and whatever
 //! else is refused ends the run at this site.
 
@@ -11,8 +11,10 @@ use steffle_masks::{
     Asked, Greeting, Hash, History, Identity, Journal, MeetError, Meeting, Memory, Pads, Roster,
     Terms, hash,
 };
-use steffle_privacy::ledger::{Cost, Offer, Share};
-use steffle_wire::{Closed, Envelope, Kind, Meet, NodeId, Opening, Refused, Role};
+use steffle_privacy::ledger::{Cost, GrantId, NoiseKind, Offer, Share};
+use steffle_wire::{
+    Closed, Envelope, Kind, MaskTerms, Meet, NodeId, Opening, Reader, Refused, Role, TakeIn, decode,
+};
 
 /// The code of what is refused because of masks.
 const CODE: &str = "steffle::node::masks";
@@ -25,6 +27,10 @@ pub struct Masking {
     journal: Journal,
     /// No key of anybody's own: one machine plays all sites.
     simulated: bool,
+    /// What this run's hellos sign.
+    signed: Option<MaskTerms>,
+    /// The epoch of its data, and these: digests of all records, in ascending order.
+    data: (u32, Vec<u64>),
 }
 
 /// What a site insists on under masks.
@@ -38,11 +44,13 @@ pub struct MaskPolicy {
     pub colluders: u16,
     /// The most questions of a run.
     pub questions: Option<u64>,
+    /// The fewest records that are altered between two runs, where any are.
+    pub min_change: u64,
 }
 
 impl Default for MaskPolicy {
     fn default() -> Self {
-        Self { require: false, min_sites: 3, colluders: 0, questions: None }
+        Self { require: false, min_sites: 3, colluders: 0, questions: None, min_change: 50 }
     }
 }
 
@@ -78,7 +86,8 @@ pub(super) struct Cover {
 impl Masking {
     /// A site's own.
     pub fn new(identity: Identity, roster: Roster, policy: MaskPolicy, journal: Journal) -> Self {
-        Self { identity, roster, policy, journal, simulated: false }
+        let (signed, data) = (None, (0, Vec::new()));
+        Self { identity, roster, policy, journal, simulated: false, signed, data }
     }
 
     /// That of one of `sites` parties on one machine, which knows all keys: the same bytes are hidden
@@ -91,8 +100,8 @@ impl Masking {
         let roster = Roster::new(all).ok().filter(|_| place < sites)?;
         let journal = Journal::new([], Box::new(Memory::new(name(place).as_bytes())));
         let policy = MaskPolicy { min_sites: 2, ..MaskPolicy::default() };
-        let identity = identity(place);
-        Some(Self { identity, roster, policy, journal, simulated: true })
+        let own = Self::new(identity(place), roster, policy, journal);
+        Some(Self { simulated: true, ..own })
     }
 
     /// Whether the key is a site's own.
@@ -100,15 +109,16 @@ impl Masking {
         !self.simulated
     }
 
-    /// A run begins: with a hello under masks, which it gives back, or in the clear.
+    /// A run begins: with a hello under masks, which it gives back, or in the clear. `records` are the
+    /// digests of all records; of a simulation nobody remembers them.
     pub(super) fn describe(
         &mut self,
         envelope: &Envelope,
         message: &[u8],
-        role: Role,
-        colluders: Option<u16>,
+        (role, asked): (Role, Option<MaskTerms>),
+        records: impl FnOnce() -> Vec<u64>,
     ) -> Result<Stage, Refused> {
-        let Some(colluders) = colluders else {
+        let Some(MaskTerms { colluders, noise, shared }) = asked else {
             if self.policy.require {
                 return Err(refused(
                     "this site's policy: it answers under masks only (<secure-aggregation>)",
@@ -135,15 +145,34 @@ impl Masking {
                  sends back, is about one silo",
             ));
         }
-        let terms = Terms { run: envelope.run.0, role: role as u8, colluders };
+        if !self.simulated {
+            let records = records();
+            let epoch = self.journal.epoch(&records, self.policy.min_change).map_err(refused)?;
+            self.data = (epoch, records);
+        }
+        self.signed = asked;
+        let (run, role) = (envelope.run.0, role as u8);
+        let noise = u8::from(noise == NoiseKind::Secure);
+        let terms = Terms { run, role, colluders, noise, shared };
         let secret = self.journal.begin(self.roster.digest(), hash(&[message])).map_err(refused)?;
-        let greeting = Greeting::new(&self.identity, self.roster.clone(), terms, &secret);
+        let greeting =
+            Greeting::new(&self.identity, self.roster.clone(), terms, (&secret, self.data.0));
         Ok(Stage::Greeted(Box::new(greeting.map_err(refused)?)))
     }
 
-    /// Refuses an offer whose noise is shared against fewer sites than this one insists on.
+    /// Refuses an offer whose noise is shared against fewer sites than this one insists on, or is not what
+    /// all sites signed when they met.
     pub(super) fn offered(&self, opening: &Opening) -> Result<(), Refused> {
-        opening.offer.claim.shares().map_or(Ok(()), |shares| self.withstands(shares.colluders()))
+        let Offer { claim, noise, .. } = &opening.offer;
+        let Some(shares) = claim.shares() else { return Ok(()) };
+        self.withstands(shares.colluders())?;
+        let signed = |signed: MaskTerms| {
+            signed.noise == *noise && signed.shared.map(u32::from) == Some(shares.colluders())
+        };
+        if self.signed.is_some_and(signed) {
+            return Ok(());
+        }
+        Err(refused("noise is to be shared otherwise than all sites signed when they met"))
     }
 
     fn withstands(&self, colluders: u32) -> Result<(), Refused> {
@@ -157,9 +186,10 @@ impl Masking {
         )))
     }
 
-    /// Meets the others; refuses a stranger, a hello of another run, and another place than its own.
+    /// Meets the others; refuses a stranger, a hello of another run, another place than its own, and data
+    /// that have changed at too few sites.
     pub(super) fn meet(
-        &self,
+        &mut self,
         greeting: &Greeting,
         me: NodeId,
         meet: &Meet,
@@ -169,6 +199,11 @@ impl Masking {
         let place = (me.0 as usize).wrapping_sub(1);
         if hellos.get(place) != Some(&&greeting.hello().to_bytes()[..]) {
             return Err(refused(MeetError::Own));
+        }
+        if let Some(MaskTerms { colluders, .. }) = self.signed.filter(|_| !self.simulated) {
+            let (epoch, records) = &self.data;
+            let met = self.journal.meet(colluders, meeting.epochs(), (*epoch, records));
+            met.map_err(refused)?;
         }
         let (history, sites) = (meeting.history(), self.roster.len());
         Ok(Stage::Met(Box::new(Veiled { meeting, history, sites, questions: 0 })))
@@ -193,14 +228,30 @@ impl Masking {
         self.journal.end().map_err(refused)
     }
 
-    /// Refuses one question more than the site allows in a run.
-    pub(super) fn allows(&self, veiled: &Veiled) -> Result<(), Refused> {
+    /// Refuses a question for its words alone: a second meeting, one question more than the site allows in
+    /// a run, one out of range.
+    pub(super) fn allows(
+        &self,
+        veiled: &Veiled,
+        kind: Kind,
+        payload: &[u8],
+    ) -> Result<(), Refused> {
+        if kind == Kind::Meet && veiled.questions > 0 {
+            return Err(refused("the sites have met already"));
+        }
         match self.policy.questions {
             Some(most) if veiled.questions >= most => {
                 Err(refused(format!("this site's policy: at most {most} questions in one run")))
             }
-            _ => Ok(()),
+            _ => ranges::within(kind, payload).and_then(|()| without_letters(kind, payload)),
         }
+    }
+}
+
+impl Cover {
+    /// What the mask is called: no other request of any run has it.
+    pub(super) fn name(&self) -> Hash {
+        self.context
     }
 }
 
@@ -210,15 +261,25 @@ impl Veiled {
         self.sites
     }
 
-    /// The mask of the reply to a request; refuses a question out of range, by its words alone.
+    /// The mask of the reply to a request.
     pub(super) fn cover(&self, envelope: &Envelope, payload: &[u8]) -> Result<Cover, Refused> {
-        ranges::within(envelope.kind, payload)?;
         let mut after = self.history.clone();
         let Envelope { sequence, round, kind, .. } = *envelope;
         after.push(&Asked { sequence, kind: kind as u8, round, body: payload });
         let context = after.context();
         let pads = self.meeting.pads(&context).ok_or_else(|| refused("no mask can be made"))?;
         Ok(Cover { pads: Some(pads), context, after })
+    }
+}
+
+/// Refuses to take in what somebody wrote in letters: a holder that helps the server could write something
+/// else to every site, and what all are asked afterwards would be about one.
+fn without_letters(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
+    match (kind, decode(Reader::new(payload))) {
+        (Kind::TakeIn, Ok(TakeIn::Classes { .. })) => {
+            Err(refused("letters are not taken in: nobody knows whether all sites got the same"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -246,8 +307,9 @@ pub(super) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Re
     let Share::Gaussian { squared: all, .. } = offer.check()?.share() else { return Ok(closed) };
     let Closed { mut receipts, spent } = closed;
     let each = all / receipts.len().max(1) as f64;
-    for receipt in &mut receipts {
-        receipt.reply = [0; 32];
+    for (receipt, number) in receipts.iter_mut().zip(1..) {
+        // How often the store answered anybody is its own.
+        (receipt.reply, receipt.sequence, receipt.grant) = ([0; 32], number, GrantId(0));
         if let Cost::Gaussian { squared, slack, .. } = &mut receipt.cost {
             (*squared, *slack) = (each, 0.0);
         }

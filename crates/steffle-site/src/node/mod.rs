@@ -139,7 +139,8 @@ impl Node {
             Err(error) => return self.refuse(&unreadable(), &error.into()),
         };
         if envelope.part == Part::Letter {
-            if let Some(party) = &mut self.party {
+            // Under masks there is nobody whose letter could be for this site alone.
+            if let (Stage::Clear, Some(party)) = (&self.stage, &mut self.party) {
                 party.receive(&envelope, message);
             }
             return Answer::default();
@@ -159,6 +160,12 @@ impl Node {
                 answer
             }
         }
+    }
+
+    /// Whether this was the last request that changed something: answered, or, under masks, refused for its
+    /// words alone. Whoever takes its messages in again takes in this one too.
+    pub fn remembers(&self, message: &[u8]) -> bool {
+        self.last.as_ref().is_some_and(|said| said.request == message)
     }
 
     /// How many records a request is about, so that whoever carries it knows what is worth a
@@ -226,7 +233,7 @@ impl Node {
             }
             Stage::Greeted(greeting) if envelope.kind == Kind::Meet => {
                 // Words that do not fit change nothing.
-                let met = match (&self.masking, decode::<Meet>(reader.clone())) {
+                let met = match (&mut self.masking, decode::<Meet>(reader.clone())) {
                     (Some(masking), Ok(meet)) => masking.meet(&greeting, self.me, &meet),
                     (_, meet) => Err(meet.map_or_else(Refused::from, |_| nobody())),
                 };
@@ -237,16 +244,13 @@ impl Node {
                 self.stage = Stage::Greeted(greeting);
                 return Err(mask::before_the_meeting(envelope.kind));
             }
-            met @ Stage::Met(_) if envelope.kind == Kind::Meet => {
-                self.stage = met;
-                return Err(mask::refused("the sites have met already"));
-            }
             met @ Stage::Met(_) => met,
         };
         self.answer_covered(envelope, payload, reader, met)
     }
 
-    /// Answers under a mask: whatever is refused for more than its words ends the run here.
+    /// Answers under a mask. What is refused for its words alone is noted as an answer is, and part of all
+    /// masks from then on; whatever is refused for more ends the run here.
     fn answer_covered(
         &mut self,
         envelope: &Envelope,
@@ -255,20 +259,18 @@ impl Node {
         stage: Stage,
     ) -> Result<Answer, Refused> {
         let Stage::Met(mut veiled) = stage else { return Err(nobody()) };
-        let allowed = self.masking.as_ref().ok_or_else(nobody).and_then(|own| own.allows(&veiled));
-        let mut cover = match allowed.and_then(|()| veiled.cover(envelope, payload)) {
-            Ok(cover) => Some(cover),
-            Err(refused) => {
-                self.stage = Stage::Met(veiled);
-                return Err(refused);
-            }
+        let (Some(masking), Ok(cover)) = (&self.masking, veiled.cover(envelope, payload)) else {
+            self.stage = Stage::Over;
+            return Err(nobody());
         };
-        let sites = veiled.sites();
-        let answered = match envelope.kind {
-            Kind::Meet => self.first_sum(envelope, payload, sites, &mut cover),
-            Kind::Join => fits(payload, sites)
+        let words = masking.allows(&veiled, envelope.kind, payload).err();
+        let (mut cover, sites) = (Some(cover), veiled.sites());
+        let answered = match (words, envelope.kind) {
+            (Some(refused), _) => Ok(self.refuse(envelope, &refused)),
+            (None, Kind::Meet) => self.first_sum(envelope, payload, sites, &mut cover),
+            (None, Kind::Join) => fits(payload, sites)
                 .and_then(|()| self.answer_as(envelope, payload, reader, &mut cover)),
-            _ => self.answer_as(envelope, payload, reader, &mut cover),
+            (None, _) => self.answer_as(envelope, payload, reader, &mut cover),
         };
         let noted = answered.and_then(|answer| match (cover, &mut self.masking) {
             (Some(cover), Some(masking)) if answer.letters.is_empty() => {
@@ -320,7 +322,8 @@ impl Node {
         let described = self.holding.describe(asked.masked.is_some());
         let stage = match (&mut self.masking, asked.masked) {
             (Some(masking), _) => {
-                masking.describe(envelope, message, described.role, asked.masked)?
+                let terms = (described.role, asked.masked);
+                masking.describe(envelope, message, terms, || self.holding.digests())?
             }
             (None, None) => Stage::Clear,
             (None, Some(_)) => {
@@ -377,6 +380,7 @@ impl Node {
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
             _ => {}
         }
+        party.under = cover.as_ref().map(Cover::name);
         let pads = cover.as_mut().and_then(|cover| cover.pads.take());
         party.answer(envelope, payload, reader, pads)
     }

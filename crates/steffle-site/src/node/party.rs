@@ -13,8 +13,8 @@ use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
     Handover, ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part,
-    PassQuestion, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash, SumRoom,
-    Summand, Summed, Terms, decode, payload, seal,
+    PassQuestion, PrivateSums, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash,
+    SumRoom, Summand, Summed, Terms, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -56,9 +56,13 @@ pub(super) struct Party {
     pub(super) agreed: Option<[u8; 32]>,
     /// The mask of the reply that is being made; none without masks.
     pub(super) pads: Option<Pads>,
+    /// The name of that mask.
+    pub(super) under: Option<steffle_masks::Hash>,
     /// Room of a reply that was read, for the next one; and of the sums in it.
     pub(super) room: Vec<u8>,
     pub(super) sum_rooms: [SumRoom; 2],
+    /// Room of what was released and read.
+    pub(super) read: PrivateSums,
 }
 
 impl Party {
@@ -213,8 +217,7 @@ impl Party {
             reply.mask(&mut |count| pads.next(count));
         }
         let mut room = std::mem::take(&mut self.room);
-        room.clear();
-        room.reserve(reply.size_hint());
+        room.reserve(reply.size_hint().saturating_sub(room.len()));
         let mut answer = envelope.answered_in(room, self.me, reply);
         if let Some(letter) = letter {
             let sealed =
@@ -294,7 +297,7 @@ impl Party {
                 let (public, private) = silo.answer(&question, round, request, &mut source)?;
                 let scale = public.scale();
                 let [first, second] = std::mem::take(&mut self.sum_rooms);
-                let private = Some(private.summed(scale, silos, second)?);
+                let private = Some(private.summed(scale, silos, (second, &mut self.read))?);
                 let public = Some(self.part_in(first, &public)?);
                 let mut reply = RoundReply { public, private, shared: None };
                 let answer = self.answer_with(envelope, &mut reply, None::<&Done>);
@@ -315,8 +318,9 @@ impl Party {
                 let request = self.request(round, &parts);
                 let released =
                     self.attributes()?.answer(&question, &handovers, request, &mut source)?;
-                let private =
-                    Some(released.summed(1.0, self.join.holders as usize, SumRoom::default())?);
+                let holders = self.join.holders as usize;
+                let room = (SumRoom::default(), &mut self.read);
+                let private = Some(released.summed(1.0, holders, room)?);
                 let mut reply = RoundReply { public: None, private, shared: None };
                 self.answer_with(envelope, &mut reply, None::<&Done>)
             }
@@ -331,10 +335,12 @@ impl Party {
             return Ok(());
         }
         let store = self.attributes()?;
-        match noise {
-            Some(noise) => store.change_terms(Terms::OfMean(noise))?,
-            None if matches!(store.terms(), Terms::OfMean(_)) => store.change_terms(Terms::Open)?,
-            None => {}
+        match (noise, store.terms()) {
+            // The same in every round.
+            (Some(noise), Terms::OfMean(own)) if **own == noise => {}
+            (Some(noise), _) => store.change_terms(Terms::OfMean(noise.into()))?,
+            (None, Terms::OfMean(_)) => store.change_terms(Terms::Open)?,
+            (None, _) => {}
         }
         Ok(())
     }

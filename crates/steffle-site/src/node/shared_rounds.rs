@@ -77,13 +77,14 @@ impl Party {
         Ok(answer)
     }
 
-    /// Where a share belongs: its run, its number there and the claim. Under any other the same share
-    /// would be in two sums, whose difference shows what others changed: it is drawn anew there, and paid
-    /// for.
+    /// Where a share belongs: its run, its number there, the claim and the mask that covers it, which is
+    /// named after the roster. Under any other the same share would be in two sums, whose difference shows
+    /// what others changed: it is drawn anew there, and paid for.
     pub(super) fn place(&self, envelope: &Envelope) -> Option<Vec<u8>> {
         let shares = self.shares()?;
         let numbers = [shares.sites().to_le_bytes(), shares.colluders().to_le_bytes()].concat();
-        Some([&self.run.0[..], &envelope.sequence.to_le_bytes(), &numbers].concat())
+        let mask = self.under.unwrap_or_default();
+        Some([&self.run.0[..], &envelope.sequence.to_le_bytes(), &numbers, &mask].concat())
     }
 
     /// Refuses shares of noise that are not those of the sites of this run: every site adds one, and

@@ -21,6 +21,8 @@ use steffle_wire::{
 use super::*;
 
 mod frames;
+mod hostile;
+mod killed;
 mod masks;
 mod shared_rounds;
 mod shares;
@@ -74,6 +76,11 @@ impl Holding for Kept {
     fn meet(&self, columns: &[u8]) -> Result<steffle_wire::Met, Refused> {
         let Taken { records, attributes } = self.made();
         Encoded::new(records, attributes).meet(columns)
+    }
+
+    fn digests(&self) -> Vec<u64> {
+        let Taken { records, attributes } = self.made();
+        Encoded::new(records, attributes).digests()
     }
 
     fn take(&mut self, _: &[u8], _: &SchemaHash) -> Result<Taken, Refused> {
@@ -168,6 +175,19 @@ fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
     with(&|federation| {
         federation.count(&[vec![0.5; 3], vec![-0.5; 3]], Some(&terms)).unwrap();
     });
+    // Three silos, which add one noise together.
+    if nodes().len() == 3 {
+        let shares = shared_rounds::shares(3);
+        with(&|federation| {
+            shared_rounds::agree(federation, shares).unwrap();
+            shared_rounds::rounds(federation).unwrap();
+            federation.close().unwrap();
+        });
+        with(&|federation| {
+            let pooling = Pooling::Pooled { secure_aggregation: true, shares: Some(shares) };
+            federation.release_once(pooling, Some(&terms)).unwrap();
+        });
+    }
     with(&|federation| {
         let offer = federation.offer(Claim::Gaussian, 1.0, 1e-6, 4).unwrap();
         let share = steffle_wire::Share { round: 0.002, table: 0.15 };

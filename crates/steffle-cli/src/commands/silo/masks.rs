@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
-use steffle_data::{Silo, SiteMasks};
+use steffle_data::{Dataset, Silo, Site, SiteMasks};
 use steffle_front::{
-    Fingerprint, MaskFileError, MaskJournal, accept_roster, create_key, read_journal, read_key,
+    Fingerprint, MaskFileError, MaskJournal, accept_roster, create_key, read_epoch, read_journal,
+    read_key,
 };
 
 use crate::failure::Failure;
@@ -23,6 +24,11 @@ pub(super) struct MaskHealth {
     colluders: usize,
     /// `nobody` yet, `this-roster`, `another-roster` or `without-masks`.
     answered_with: &'static str,
+    /// How often its data have changed while it answered under masks.
+    epoch: Option<u32>,
+    /// Records that were altered since.
+    altered: Option<u64>,
+    min_change: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -45,6 +51,7 @@ impl MaskHealth {
             Some(with) if with == MaskJournal::CLEAR => "without-masks",
             Some(_) => "another-roster",
         };
+        let (epoch, altered) = changed(silo, masks)?.unzip();
         let pinned = |(fingerprint, name): &(Fingerprint, String)| Pinned {
             name: name.clone(),
             fingerprint: fingerprint.to_string(),
@@ -57,6 +64,9 @@ impl MaskHealth {
             colluders: usize::from(masks.colluders).max(roster.len().saturating_sub(1) / 2),
             roster: roster.sites().iter().map(pinned).collect(),
             answered_with,
+            epoch,
+            altered,
+            min_change: masks.min_change,
         }))
     }
 
@@ -82,6 +92,19 @@ impl MaskHealth {
         } else {
             "It also answers without masks, where a job asks for none and none was used before."
         };
+        let changed = match (self.altered, self.min_change) {
+            (None, _) => String::new(),
+            (Some(0), _) => " Its data are as they were.".to_owned(),
+            (Some(altered), least) if altered < least => format!(
+                " {altered} of its records were altered since, fewer than {least}: it REFUSES until there \
+                 are more, or none."
+            ),
+            (Some(altered), _) => format!(
+                " {altered} of its records were altered since: it answers where at least {} sites' data \
+                 have changed.",
+                colluders + 2
+            ),
+        };
         format!(
             "\n{}\n{}{}",
             output.strong("Sums under masks (--secure-aggregation)"),
@@ -89,7 +112,7 @@ impl MaskHealth {
             wrap(&format!(
                 "Would be learned: by the server, sums over all {sites} sites; by the server with the \
                  help of {colluders} of them, the sum over the other {}; by any site, nothing of \
-                 another. {require} {answered}",
+                 another. {require} {answered}{changed}",
                 sites.saturating_sub(colluders)
             ))
         )
@@ -127,6 +150,8 @@ pub(super) fn accept(file: &Path, output: Output) -> Result<(), Failure> {
     let own = read_key(key).map_err(|error| failed(&error))?.fingerprint();
     let roster = silo.mask_roster(own)?;
     let before = read_journal(journal).ok().flatten();
+    let altered = silo.masks.as_ref().and_then(|masks| changed(&silo, masks).ok().flatten());
+    let altered = altered.map_or(0, |(_, altered)| altered);
     accept_roster(journal, head.as_deref(), roster.digest()).map_err(|error| failed(&error))?;
     let names: Vec<&str> = roster.sites().iter().map(|(_, name)| name.as_str()).collect();
     let shown = match before {
@@ -136,11 +161,25 @@ pub(super) fn accept(file: &Path, output: Output) -> Result<(), Failure> {
         }
         _ => "",
     };
+    let differs = match altered {
+        0 => String::new(),
+        _ => format!(
+            " {altered} of its records were altered since it answered last: whoever has totals of before \
+             and after learns what changed. The others accept the roster too, or refuse."
+        ),
+    };
     let text = wrap(&format!(
-        "From now on this site adds up with {} and nobody else.{shown}",
+        "From now on this site adds up with {} and nobody else.{shown}{differs}",
         names.join(", ")
     ));
     output.result(&json!({"roster": names, "replaced": before.is_some()}), &text)
+}
+
+/// The epoch of a site's data under masks, and how many records were altered since.
+fn changed(silo: &Silo, masks: &SiteMasks) -> Result<Option<(u32, u64)>, Failure> {
+    let site = Site::of_silo(silo)?;
+    let records = site.records().map(Dataset::digests).unwrap_or_default();
+    read_epoch(&masks.journal, &records).map_err(|error| failed(&error))
 }
 
 fn failed(error: &MaskFileError) -> Failure {

@@ -18,7 +18,7 @@ use self::metrics::Metrics;
 pub(crate) use self::metrics::MetricsReport;
 use self::plan::Preview;
 pub(crate) use self::private::{LedgerReport, report as ledger_report};
-pub(crate) use self::report::{TrainReport, WITHOUT_GROUPS};
+pub(crate) use self::report::{Cells, TrainReport, WITHOUT_GROUPS};
 use self::study::study;
 use crate::args::TrainCommand;
 use crate::config::{Origins, TrainConfig};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
+use steffle_data::{Schema, SmallStrata};
 use steffle_front::{
-    Aggregation, Bootstrap, Entry, ExcessReport, Fairer, HeldOut, Leaves, Model, OneShotReport,
-    Plan, Privacy, Report, Study, Theorem, Took,
+    Aggregation, Bootstrap, Entry, ExcessReport, Fairer, HeldOut, Leaves, Model, NotionName,
+    OneShotReport, Plan, Privacy, Report, Study, Theorem, Took,
 };
 
 use super::metrics::MetricsReport;
@@ -33,6 +34,9 @@ pub(crate) struct TrainReport {
     pub(crate) data: String,
     pub(crate) model: String,
     pub(crate) notion: String,
+    /// Of conditional parity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cells: Option<Cells>,
     pub(crate) centralisation: String,
     pub(crate) features: usize,
     pub(crate) parameters: usize,
@@ -89,6 +93,25 @@ pub(crate) struct TrainReport {
     pub(crate) run_dir: std::path::PathBuf,
 }
 
+/// The cells of conditional parity.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Cells {
+    /// Whose values they are.
+    pub(crate) column: String,
+    pub(crate) count: usize,
+    /// Values that are no cells of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) small: Option<SmallStrata>,
+}
+
+impl Cells {
+    fn of(schema: &Schema, notion: &NotionName) -> Option<Self> {
+        let NotionName::Conditional(column) = notion else { return None };
+        let (count, small) = (schema.strata().len(), schema.small_strata().cloned());
+        Some(Self { column: column.clone(), count, small })
+    }
+}
+
 /// Rows by use.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct RowCounts {
@@ -138,6 +161,7 @@ impl TrainReport {
             data: config.data.clone().unwrap_or_else(|| config.name()),
             model: aim.model.as_ref().map_or_else(String::new, ToString::to_string),
             notion: aim.notion.to_string(),
+            cells: Cells::of(schema, &aim.notion),
             centralisation: study.centralisation().to_string(),
             features: schema.layout().features,
             parameters: plan.parameters(),

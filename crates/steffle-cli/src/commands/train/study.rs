@@ -99,7 +99,7 @@ fn files(
     }
     let recipe = meaning(Some(files.recipe().clone()), config, origins)?;
     let TrainConfig { centralisation, silos, seed, .. } = *config;
-    let mut files = files.with(recipe).masked(config.method.secure_aggregation());
+    let mut files = files.with(recipe).masked(&config.method);
     let (what, journal) = (what(config)?, config.journal.as_deref());
     if config.relay {
         files = files.over_relay(what, journal)?;

@@ -87,16 +87,31 @@ fn a_party_stopped_beyond_its_time_is_started_again() {
     assert!(children.into_iter().all(gone), "the stopped one too");
 }
 
+const MASKED: [&str; 5] = ["--rounds", "1500", "--epsilon", "1", "--secure-aggregation"];
+
 /// The same under masks of the sites' own keys: what was masked is masked by the same bytes again.
-/// The lead is killed as soon as another party has taken the killed one's place: most rounds are to
-/// come then, so the run has not ended.
 #[test]
 fn a_masked_run_whose_lead_and_parties_were_killed_goes_on() {
-    const MASKED: [&str; 5] = ["--rounds", "1500", "--epsilon", "1", "--secure-aggregation"];
     let place = three("fault-masked");
     let wanted = expected(&place, &MASKED[..4]);
     super::masks::with_keys(&place, 3, "");
-    let mut killed = lead(&place, &[&APART[..], &["run"], &MASKED].concat());
+    goes_on(&place, &MASKED, &wanted);
+}
+
+/// And with one noise for all sites, of which every share is sent once.
+#[test]
+fn a_run_of_shared_noise_whose_lead_and_parties_were_killed_goes_on() {
+    let place = three("fault-shared");
+    super::masks::with_keys(&place, 3, "");
+    let flags = [&MASKED[..], &["--noise-shares", "once"]].concat();
+    let wanted = expected(&place, &flags);
+    goes_on(&place, &flags, &wanted);
+}
+
+/// Kills a party, and the lead as soon as another one has taken the killed one's place: most rounds are to
+/// come then, so the run has not ended.
+fn goes_on(place: &Place, flags: &[&str], wanted: &[u8]) {
+    let mut killed = lead(place, &[&APART[..], &["run"], flags].concat());
     let children = parties(&killed, 3, &place.path("run.journal"));
     signal("-9", children[1]);
     let until = Instant::now() + Duration::from_mins(1);
@@ -107,9 +122,9 @@ fn a_masked_run_whose_lead_and_parties_were_killed_goes_on() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     let before = fs::metadata(place.path("run.journal")).unwrap().len();
-    let ran = place.run(&[&APART[..], &["run"], &MASKED].concat());
+    let ran = place.run(&[&APART[..], &["run"], flags].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert_eq!(wanted, model(&place, "run"));
+    assert_eq!(wanted, model(place, "run"));
     assert!(fs::metadata(place.path("run.journal")).unwrap().len() > before, "it went on");
 }
 

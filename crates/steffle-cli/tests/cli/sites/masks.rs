@@ -155,6 +155,88 @@ fn noise_once_has_the_same_bits_wherever_it_is_added_up() {
     }
 }
 
+/// Twelve sites, each a process with a key of its own: the same bits as in the clear, with noise of each and
+/// with noise once, which is that of one process.
+#[test]
+fn twelve_sites_add_up_to_the_same_bits() {
+    let place = handed_out("masks-twelve", &pairs(0..720), &["--silos", "12"]);
+    let wanted: Vec<Vec<u8>> = METHODS.iter().map(|method| expected(&place, method)).collect();
+    with_keys(&place, 12, "");
+    for site in 1..=12 {
+        let file = format!("silo-{site}/silo.toml");
+        assert_eq!(place.run(&["silo", "roster", "accept", &file]).status, 0);
+    }
+    let apart = |flags: &[&str], more: &[&str]| {
+        let flags = [flags, &[MASKED, "--force"], more].concat();
+        let ran = train(&place, "run", &flags);
+        assert_eq!(ran.status, 0, "{flags:?}: {}", ran.stderr);
+        model(&place, "run")
+    };
+    for (method, wanted) in METHODS.iter().zip(&wanted) {
+        assert_eq!(*wanted, apart(method, &["--processes"]), "{method:?}");
+    }
+    for method in [METHODS[0], METHODS[2]] {
+        let once = ["--noise-shares", "once"];
+        let together = apart(method, &once);
+        assert_eq!(
+            together,
+            apart(method, &["--noise-shares", "once", "--processes"]),
+            "{method:?}"
+        );
+    }
+}
+
+/// A row that is erased between two runs would be the difference of their totals: the site refuses, says
+/// so to its owner, and answers again with the data as they were.
+#[test]
+fn a_site_whose_data_changed_refuses_by_name() {
+    let place = handed_out("masks-changed", &pairs(0..300), &["--silos", "3"]);
+    with_keys(&place, 3, "");
+    let flags = ["--method", "one-shot", "--epsilon", "1", MASKED, "--force"];
+    let ran = train(&place, "run", &flags);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let wanted = model(&place, "run");
+    let file = "silo-2/silo-2.csv";
+    let before = place.read(file);
+    let mut rows: Vec<&str> = before.lines().collect();
+    rows.remove(5);
+    place.write(file, rows.join("\n") + "\n");
+    let ran = train(&place, "run", &flags);
+    let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["silo 1 (silo-2)", "fewer than 50 records", "restore the data"] {
+        assert!(ran.status == 3 && said.contains(words), "{words}: {}", ran.stderr);
+    }
+    let check = ["silo", "check", "silo-2/silo.toml"];
+    let found = place.json(&check);
+    assert_eq!((&found["masks"]["epoch"], &found["masks"]["altered"]), (&0.into(), &1.into()));
+    assert!(place.run(&check).stdout.contains("REFUSES"));
+    // Sorted otherwise they are the same data.
+    rows.clear();
+    rows.extend(
+        before.lines().take(1).chain(before.lines().skip(1).collect::<Vec<_>>().into_iter().rev()),
+    );
+    place.write(file, rows.join("\n") + "\n");
+    assert_eq!(place.json(&check)["masks"]["altered"], 0);
+    place.write(file, &before);
+    let ran = train(&place, "run", &flags);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert_eq!(wanted, model(&place, "run"));
+    // Enough rows of one site are not enough sites.
+    place.write(file, before.lines().take(20).collect::<Vec<_>>().join("\n") + "\n");
+    let ran = train(&place, "run", &flags);
+    assert!(ran.status == 3 && ran.stderr.contains("1 site(s) have"), "{}", ran.stderr);
+    // The owners say otherwise, and are told what that shows.
+    for site in 1..=3 {
+        let accept =
+            ["silo", "roster", "accept", &format!("silo-{site}/silo.toml")].map(str::to_owned);
+        let ran = place.run(&accept.each_ref().map(String::as_str));
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert_eq!(ran.stdout.contains("were altered since"), site == 2, "{}", ran.stdout);
+    }
+    let ran = train(&place, "run", &flags);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+}
+
 /// Whatever is pinned differently is another roster: refused until the owner says otherwise.
 #[test]
 fn a_store_answers_with_others_when_its_owner_says_so() {

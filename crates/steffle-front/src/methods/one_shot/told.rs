@@ -93,13 +93,9 @@ impl Told {
         (OneShotReport { target_gap, target_reached, ..report }, warnings)
     }
 
-    /// Whether there is anything in it to follow: about the middle class, because one that is not told is
-    /// not held against a release that tells the others, and because one that is like all others has
-    /// nothing to tell however little noise there is.
+    /// Whether there is anything in it to follow.
     pub(super) fn tells(&self) -> bool {
-        let mut evidence = self.look.evidence.clone();
-        evidence.sort_by(f64::total_cmp);
-        evidence.get(evidence.len() / 2).is_none_or(|middle| *middle >= ENOUGH)
+        deciding(&self.look.evidence).is_none_or(|evidence| evidence >= ENOUGH)
     }
 
     /// The unconstrained model, where nothing is told that another could follow.
@@ -164,6 +160,18 @@ impl Told {
     }
 }
 
+/// The evidence that decides whether a release is followed: of the middle class, because one that is not
+/// told is not held against a release that tells the others, and because one that is like all others has
+/// nothing to tell however little noise there is; of many classes the third best told, because with twelve of
+/// them half are small.
+fn deciding(evidence: &[f64]) -> Option<f64> {
+    const TOLD: usize = 3;
+    let mut evidence = evidence.to_vec();
+    evidence.sort_by(f64::total_cmp);
+    let middle = (evidence.len() / 2).max(evidence.len().saturating_sub(TOLD));
+    evidence.get(middle).copied()
+}
+
 impl fmt::Display for OneShotReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points = |value: f64| 100.0 * value;
@@ -190,5 +198,20 @@ impl fmt::Display for OneShotReport {
 impl From<GapEstimate> for Estimate {
     fn from(GapEstimate { gap, standard_error, .. }: GapEstimate) -> Self {
         Self { estimate: gap, standard_error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::deciding;
+
+    #[test]
+    fn the_middle_class_decides_and_of_many_the_third_best_told() {
+        assert_eq!(deciding(&[]), None);
+        assert_eq!(deciding(&[0.5]), Some(0.5));
+        assert_eq!(deciding(&[3.0, 0.1, 2.0]), Some(2.0));
+        assert_eq!(deciding(&[5.0, 0.1, 3.0, 0.2, 4.0]), Some(3.0));
+        assert_eq!(deciding(&[5.0, 0.1, 3.0, 0.2, 4.0, 0.3]), Some(3.0));
+        assert_eq!(deciding(&[5.0, 0.1, 3.0, 0.2, 4.0, 0.3, 0.4, 0.5, 0.6]), Some(3.0));
     }
 }

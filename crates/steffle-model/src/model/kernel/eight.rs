@@ -1,4 +1,4 @@
-//! Rows of at most eight numbers: numbers and codes in one visit, with AVX2.
+//! Rows of at most eight numbers: numbers and codes in one visit, with AVX2 or AVX-512.
 //!
 //! Compilers either jump for every number that is not there or add one number at a time, so lanes are
 //! written down here. Each does what the code for any machine does, in the same order.
@@ -76,36 +76,216 @@ mod lanes {
 /// As for [`slot`](super::single::slot), for all codes; and [`fits_eight`].
 #[inline(always)]
 pub(super) unsafe fn dot_whole<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise, and the processor was asked.
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        dot_eight::<K>(rows, weights, scores);
+        if wide::has_lanes() {
+            wide::dot_four::<K>(rows, weights, scores);
+        } else {
+            dot_eight::<K>(rows, weights, scores);
+        }
     }
 }
 
+/// Weights of the numbers of a row, and what no row stores.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn dot_eight<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
-    use std::arch::x86_64::{
-        _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_castpd256_pd128,
-        _mm256_extractf128_pd, _mm256_loadu_pd, _mm256_mul_pd,
-    };
+struct Own {
+    bias: f64,
+    numbers: [f64; LANES],
+    count: usize,
+}
 
-    let Layout { numeric, features, .. } = rows.layout();
-    let (bias, mut own) = (weights[features], [0.0; LANES]);
-    own[..numeric].copy_from_slice(&weights[..numeric]);
-    // SAFETY: there are eight.
-    let own = unsafe { [_mm256_loadu_pd(own.as_ptr()), _mm256_loadu_pd(own.as_ptr().add(4))] };
-    let eight = Eight::of_first(numeric);
-    let parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, numeric));
-    for (score, (numbers, codes)) in scores.iter_mut().zip(parts) {
-        let [low, high] = eight.numbers(numbers);
+#[cfg(target_arch = "x86_64")]
+impl Own {
+    #[inline(always)]
+    fn of(rows: &Rows, weights: &[f64]) -> Self {
+        let Layout { numeric, features, .. } = rows.layout();
+        let mut numbers = [0.0; LANES];
+        numbers[..numeric].copy_from_slice(&weights[..numeric]);
+        Self { bias: weights[features], numbers, count: numeric }
+    }
+
+    /// The score of one row.
+    ///
+    /// # Safety
+    /// As for [`slot`](super::single::slot), for all codes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn score<const K: usize>(
+        &self,
+        (numbers, codes): (&[u32; LANES], &[u32; K]),
+        weights: &[f64],
+    ) -> f64 {
+        use std::arch::x86_64::{
+            _mm_add_pd, _mm_add_sd, _mm_cvtsd_f64, _mm_unpackhi_pd, _mm256_castpd256_pd128,
+            _mm256_extractf128_pd, _mm256_loadu_pd, _mm256_mul_pd,
+        };
+
+        let own = self.numbers.as_ptr();
+        // SAFETY: there are eight.
+        let own = unsafe { [_mm256_loadu_pd(own), _mm256_loadu_pd(own.add(4))] };
+        let [low, high] = Eight::of_first(self.count).numbers(numbers);
         let (low, high) = (_mm256_mul_pd(low, own[0]), _mm256_mul_pd(high, own[1]));
         let first = _mm_add_pd(_mm256_castpd256_pd128(low), _mm256_extractf128_pd::<1>(low));
         let sums = _mm_add_pd(first, _mm256_castpd256_pd128(high));
         let sums = _mm_add_pd(sums, _mm256_extractf128_pd::<1>(high));
         let numbers = _mm_cvtsd_f64(_mm_add_sd(sums, _mm_unpackhi_pd(sums, sums)));
         // SAFETY: this function's own condition.
-        *score = (bias + numbers) + unsafe { sum_of_codes(codes, weights) };
+        (self.bias + numbers) + unsafe { sum_of_codes(codes, weights) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn dot_eight<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
+    let own = Own::of(rows, weights);
+    let parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, rows.layout().numeric));
+    for (score, part) in scores.iter_mut().zip(parts) {
+        // SAFETY: this function's own condition.
+        *score = unsafe { own.score(part, weights) };
+    }
+}
+
+/// The same with AVX-512: the numbers of four rows at once.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::{
+        __m256i, __m512d, _mm256_castsi256_ps, _mm256_loadu_si256, _mm256_permute2x128_si256,
+        _mm256_unpackhi_epi64, _mm256_unpacklo_epi64, _mm512_add_pd, _mm512_maskz_cvtps_pd,
+        _mm512_mul_pd, _mm512_permute_pd, _mm512_setr_pd, _mm512_storeu_pd,
+    };
+
+    use super::{LANES, Own, parts, sum_of_codes};
+    use crate::record::Rows;
+
+    /// Whether the processor has them.
+    #[inline]
+    pub(super) fn has_lanes() -> bool {
+        std::arch::is_x86_feature_detected!("avx512f")
+    }
+
+    /// Lanes as an array.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn stored(lanes: __m512d) -> [f64; LANES] {
+        let mut values = [0.0; LANES];
+        // SAFETY: eight numbers have room for eight.
+        unsafe { _mm512_storeu_pd(values.as_mut_ptr(), lanes) };
+        values
+    }
+
+    /// Columns 0 and 1 of four rows, then 2 and 3, 4 and 5, 6 and 7.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn by_columns([a, b, c, d]: [&[u32; LANES]; 4]) -> [__m256i; 4] {
+        // SAFETY: there are eight words.
+        let read = |row: &[u32; LANES]| unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+        let (a, b, c, d) = (read(a), read(b), read(c), read(d));
+        let (low, high) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+        let (more, most) = (_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
+        [
+            _mm256_permute2x128_si256::<0x20>(low, more),
+            _mm256_permute2x128_si256::<0x20>(high, most),
+            _mm256_permute2x128_si256::<0x31>(low, more),
+            _mm256_permute2x128_si256::<0x31>(high, most),
+        ]
+    }
+
+    /// To the bit what [`Own::score`] is of each row: its two chains, for even and odd columns, are
+    /// neighbouring lanes here.
+    ///
+    /// # Safety
+    /// As for [`slot`](super::super::single::slot), for all codes.
+    #[target_feature(enable = "avx2,avx512f")]
+    pub(super) unsafe fn dot_four<const K: usize>(
+        rows: &Rows,
+        weights: &[f64],
+        scores: &mut [f64],
+    ) {
+        let own = Own::of(rows, weights);
+        let pair = |at: usize| {
+            let [even, odd] = [own.numbers[2 * at], own.numbers[2 * at + 1]];
+            _mm512_setr_pd(even, odd, even, odd, even, odd, even, odd)
+        };
+        let of_pairs = [pair(0), pair(1), pair(2), pair(3)];
+        // Lanes of even and of odd columns that are numbers.
+        let there = [0, 2, 4, 6].map(|column| match own.count.saturating_sub(column) {
+            0 => 0,
+            1 => 0b0101_0101,
+            _ => u8::MAX,
+        });
+        let mut parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, own.count));
+        let (fours, rest) = scores.as_chunks_mut::<4>();
+        for scores in fours {
+            let (Some(a), Some(b), Some(c), Some(d)) =
+                (parts.next(), parts.next(), parts.next(), parts.next())
+            else {
+                return;
+            };
+            let columns = by_columns([a.0, b.0, c.0, d.0]);
+            let product = |at: usize| {
+                let numbers = _mm512_maskz_cvtps_pd(there[at], _mm256_castsi256_ps(columns[at]));
+                _mm512_mul_pd(numbers, of_pairs[at])
+            };
+            let sums = _mm512_add_pd(product(0), product(1));
+            let sums = _mm512_add_pd(_mm512_add_pd(sums, product(2)), product(3));
+            let sums = stored(_mm512_add_pd(sums, _mm512_permute_pd::<0b0101_0101>(sums)));
+            for (row, codes) in [a.1, b.1, c.1, d.1].into_iter().enumerate() {
+                // SAFETY: this function's own condition.
+                scores[row] = (own.bias + sums[2 * row]) + unsafe { sum_of_codes(codes, weights) };
+            }
+        }
+        for (score, part) in rest.iter_mut().zip(parts) {
+            // SAFETY: this function's own condition.
+            *score = unsafe { own.score(part, weights) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::kernel::dot_all;
+
+    /// Whatever lanes a processor has: even and odd columns are added in two chains, then both halves of
+    /// the codes.
+    #[test]
+    fn scores_have_the_same_bits_with_all_lanes() {
+        for (numeric, categorical) in (1..=LANES).flat_map(|n| [(n, 1), (n, 5), (n, 8)]) {
+            let layout = Layout { numeric, categorical, features: numeric + 2 * categorical };
+            let count = 11;
+            let numbers: Vec<f32> =
+                (0..numeric * count).map(|i| ((i * 37) % 101) as f32 / 7.0 - 6.0).collect();
+            let level = |i: usize| numeric + 2 * (i % categorical) + (i * i / 3) % 2;
+            let codes = (0..categorical * count).map(|i| level(i) as u32).collect();
+            let rows = Rows::new(layout, count, numbers, codes).unwrap();
+            let mut weights: Vec<f64> =
+                (0..=layout.features).map(|i| (i as f64 * 0.7).sin() / 3.0).collect();
+            weights.push(0.0);
+            let by_hand = |row: usize| {
+                let chain = |first: usize| {
+                    let own = rows.numeric(row).iter().zip(&weights).skip(first).step_by(2);
+                    own.map(|(&x, w)| f64::from(x) * w).reduce(|sum, next| sum + next)
+                };
+                let half = |codes: &[u32]| {
+                    codes.iter().map(|&code| weights[code as usize]).reduce(|sum, next| sum + next)
+                };
+                let numbers = chain(0).unwrap_or(0.0) + chain(1).unwrap_or(0.0);
+                let (front, back) = rows.codes(row).split_at(categorical / 2);
+                let codes = half(front).unwrap_or(0.0) + half(back).unwrap_or(0.0);
+                (weights[layout.features] + numbers) + codes
+            };
+            let expected: Vec<f64> = (0..count).map(by_hand).collect();
+            let mut scores = Vec::new();
+            dot_all(&rows, &weights, &mut scores);
+            assert_eq!(scores, expected, "{layout:?}");
+            #[cfg(target_arch = "x86_64")]
+            if fits_eight(&rows) && categorical == 8 {
+                // The narrower lanes of a processor that has wider ones, too.
+                // SAFETY: the rows are checked ones, and the processor was asked.
+                unsafe { dot_eight::<8>(&rows, &weights, &mut scores) };
+                assert_eq!(scores, expected, "{layout:?}");
+            }
+        }
     }
 }

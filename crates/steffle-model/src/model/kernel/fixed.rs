@@ -55,7 +55,7 @@ pub fn from_steps(number: i128) -> f64 {
 }
 
 /// Which of the two words of an integer in memory is the lower one.
-const LOWER: usize = if cfg!(target_endian = "little") { 0 } else { 1 };
+pub(super) const LOWER: usize = if cfg!(target_endian = "little") { 0 } else { 1 };
 
 /// Integers as the two words that each is.
 fn halves_of(numbers: &[i128]) -> &[[u64; 2]] {

@@ -51,19 +51,20 @@ struct Case {
     notion: Notion,
     start: Minimum,
     server: StepRule,
+    rounds: u32,
 }
 
 impl Case {
     fn new(k: usize, l: usize, notion: Notion, kind: ModelKind, server: StepRule) -> Self {
         let people = Population::new(900, k, l);
         let start = public(&mut federation(&people, &kind, notion, 0));
-        Self { people, kind, notion, start, server }
+        Self { people, kind, notion, start, server, rounds: 8 }
     }
 
-    /// Theta after eight rounds.
+    /// Theta after all rounds.
     fn theta(&self, mode: Mode, batch: Option<u32>, seed: u64) -> Vec<f64> {
         let mut federation = federation(&self.people, &self.kind, self.notion, seed);
-        let length = Length::Rounds(8);
+        let length = Length::Rounds(self.rounds);
         let settings = Settings { server: self.server, length, batch, ..settings(mode) };
         let plan = settings.check(federation.sizes()).unwrap();
         let objective = self.people.objective(self.notion);
@@ -88,11 +89,11 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Whether a hundred times the epsilon leaves less than a third of the distance. Of more than two groups
-/// the server stays near its start while noise may explain what it sees, and its steps are short until
-/// next to nothing is noise: there the distance shrinks every time, and to less than a third in all.
-fn settles(groups: usize, far: &[f64]) -> bool {
-    let most = if groups == 2 { 0.3 } else { 0.9 };
+/// Whether a hundred times the epsilon leaves less than a third of the distance. The improved server stays near
+/// its start while noise may explain what it sees, and its steps are short until next to nothing is noise:
+/// there the distance shrinks every time, and to less than a third in all.
+fn settles(server: StepRule, far: &[f64]) -> bool {
+    let most = if server == StepRule::Plain { 0.3 } else { 0.9 };
     far.windows(2).all(|pair| pair[1] < most * pair[0]) && far[far.len() - 1] < 0.3 * far[0]
 }
 
@@ -120,7 +121,10 @@ fn exact_training_approaches_the_one_without_noise() {
         let far = [1e1, 1e3, 1e5, 1e7]
             .map(|epsilon| case.distance(Mode::Exact(exact(epsilon)), None, |_| aim.clone()));
         let moved = apart(&aim, &case.start.theta);
-        assert!(settles(k, &far) && far[3] < 0.03 * moved, "{k} {notion:?}: {far:?} of {moved}");
+        assert!(
+            settles(StepRule::Improved, &far) && far[3] < 0.03 * moved,
+            "{k} {notion:?}: {far:?} of {moved}"
+        );
         let own = [1e1, 1e3, 1e5].map(|epsilon| {
             let mode = Mode::Exact(Exact { by_record: true, ..exact(epsilon) });
             case.distance(mode, None, |_| aim.clone())
@@ -144,18 +148,20 @@ fn a_network_approaches_the_one_without_noise() {
         (2, 2, Notion::EqualizedOdds { labels: 2 }, StepRule::Improved),
         (3, 3, parity, StepRule::Improved),
     ] {
-        let case = Case::new(k, l, notion, ModelKind::Mlp(vec![4]), server);
+        let mut case = Case::new(k, l, notion, ModelKind::Mlp(vec![4]), server);
+        if server == StepRule::Improved {
+            // Its steps are the longer the less noise there is, so that it is judged by where they end.
+            case.rounds = 25;
+        }
         let aim = case.theta(Mode::None, None, 0);
         // Below, 900 records say less about a network's gradient than noise does.
-        let far = [1e3, 1e5, 1e7].map(|epsilon| {
+        let far = [1e3, 1e5, 1e7, 1e9].map(|epsilon| {
             let usual = Exact { cap: None, by_record: true, ..exact(epsilon) };
             [exact(epsilon), usual]
                 .map(|exact| case.distance(Mode::Exact(exact), None, |_| aim.clone()))
         });
         for which in 0..2 {
-            // The plain server acts on whatever it is told, for any number of groups.
-            let groups = if server == StepRule::Plain { 2 } else { k };
-            let settled = settles(groups, &far.map(|both| both[which]));
+            let settled = settles(server, &far.map(|both| both[which]));
             assert!(settled, "{k} {notion:?} {server:?}: {far:?}");
         }
     }
@@ -189,14 +195,14 @@ fn block_and_sampled_training_settle_as_epsilon_grows() {
                 case.theta(blocks(1e9), Some(150), seed)
             })
         });
-        assert!(settles(k, &far), "{notion:?}: {far:?}");
+        assert!(settles(case.server, &far), "{notion:?}: {far:?}");
         let aim = case.theta(Mode::None, None, 0);
-        let far = [0.6, 6.0, 60.0].map(|epsilon| {
+        // Below, 900 records do not tell the groups apart, and the start is returned.
+        let far = [6.0, 60.0].map(|epsilon| {
             let mode = Mode::Poisson(exact(epsilon));
             case.distance(mode, Some(300), |_| aim.clone())
         });
-        let most = if k == 2 { 0.6 } else { 0.9 };
-        assert!(far[1] < most * far[0] && far[2] < 0.5 * far[1], "{notion:?}: {far:?}");
+        assert!(far[1] < 0.5 * far[0], "{notion:?}: {far:?}");
     }
 }
 

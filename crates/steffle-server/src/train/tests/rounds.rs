@@ -28,11 +28,12 @@ fn improved(mode: Mode, lambda: f64) -> Settings {
     Settings { lambda, length, server, ..settings(mode) }
 }
 
-/// Three to five classes, two and three labels, lambdas from 1 to 100: 25 rounds without noise end where
+/// Two to five classes, two and three labels, lambdas from 1 to 100: 25 rounds without noise end where
 /// the optimum with the true classes is, by what the objective has left to gain.
 #[test]
 fn without_noise_rounds_end_at_the_optimum() {
     for (k, l, kind) in [
+        (2, 2, ModelKind::Logistic),
         (3, 2, ModelKind::Logistic),
         (5, 2, ModelKind::Logistic),
         (2, 3, ModelKind::Softmax),

@@ -107,3 +107,6 @@ fn theta(numbers: &[f64]) -> bool {
 fn factors(numbers: &[f64]) -> bool {
     numbers.iter().all(|number| number.abs() <= MOST_FACTOR)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,12 @@ fn no_frame_ends_a_node() {
     let mut early = None;
     let mut random = stream(11, 0, Purpose::Split, 0);
     let (mut sent, mut inside) = (0_u32, 0_u32);
-    let houses = [(house as fn() -> Vec<Node>, recorded(house)), (apart, recorded(apart))];
+    let three = || masks::houses(3);
+    let houses = [
+        (house as fn() -> Vec<Node>, recorded(house)),
+        (apart, recorded(apart)),
+        (three, recorded(three)),
+    ];
     while sent < frames {
         if alone && sent > frames / 4 && early.is_none() {
             early = memory();

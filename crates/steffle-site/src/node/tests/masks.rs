@@ -1,11 +1,12 @@
 //! Masks change no bit of a total, and whoever asks sites different things learns noise.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use steffle_masks::{Backing, Hash, Identity, Journal, Line, Roster as Keys, Secret, hash};
 use steffle_privacy::NoiseShares;
 use steffle_server::federation::{FederationError, Gathered, Roster};
-use steffle_wire::{Describe, ImputedQuestion, Release, TakeIn};
+use steffle_wire::{Describe, ImputedQuestion, MaskTerms, Release, TakeIn};
 
 use super::*;
 
@@ -21,7 +22,9 @@ pub(super) fn gathered<T: Transport>(
     nodes: T,
     masked: Option<u16>,
 ) -> Result<Federation<T>, FederationError> {
-    let roster = Roster { masked, ..Roster::default() };
+    // Whoever shares noise in these tests does so against one site.
+    let terms = |colluders| MaskTerms { shared: Some(1), ..MaskTerms::against(colluders) };
+    let roster = Roster { masked: masked.map(terms), ..Roster::default() };
     Gathered::new(nodes, agreement().run, roster)?.join(agreement())
 }
 
@@ -52,7 +55,7 @@ fn asked(sites: u64, nodes: impl Fn() -> Federation<InProcess>) -> Vec<String> {
     }
     federation.close().unwrap();
     let pooled = |shares| Pooling::Pooled { secure_aggregation: true, shares };
-    for pooling in [Pooling::Local, pooled(None), pooled(NoiseShares::usual(sites as u32).ok())] {
+    for pooling in [Pooling::Local, pooled(None), pooled(NoiseShares::new(sites as u32, 1).ok())] {
         let federation = &mut nodes();
         let release = federation.release_once(pooling, Some(&terms)).unwrap();
         said.push(format!("{release:?}"));
@@ -171,7 +174,7 @@ fn a_reply_by_itself_is_noise() {
         let nodes = if masked { nodes.masked() } else { nodes };
         let tap =
             Rogue { inner: nodes, change: |_: &Envelope, _: &[u8]| None, replies: Vec::new() };
-        let roster = Roster { masked: masked.then_some(1), ..Roster::default() };
+        let roster = Roster { masked: masked.then(|| MaskTerms::against(1)), ..Roster::default() };
         let agreement = Agreement { run: RunId([run; 16]), ..agreement() };
         let gathered = Gathered::new(tap, agreement.run, roster).unwrap();
         let mut federation = gathered.join(agreement).unwrap();
@@ -272,9 +275,12 @@ fn sites_meet_once() {
     assert!(refused.text.contains("met already"), "{refused}");
 }
 
+/// Lines, the secret of a run, and digests of records by epoch.
+type Store = (Vec<Line>, Option<Secret>, BTreeMap<u32, Vec<u64>>);
+
 /// What a store keeps, shared by the processes that have it one after the other.
 #[derive(Clone, Default)]
-pub(super) struct Shared(Arc<Mutex<(Vec<Line>, Option<Secret>)>>);
+pub(super) struct Shared(pub(super) Arc<Mutex<Store>>);
 
 impl Backing for Shared {
     fn write(&mut self, line: &Line) -> Result<(), String> {
@@ -295,10 +301,19 @@ impl Backing for Shared {
         let lines = self.0.lock().unwrap().0.len();
         Some(Secret { key: hash(&[begins, &lines.to_le_bytes()]), nonce: [lines as u8; 16] })
     }
+
+    fn records(&self, epoch: u32) -> Option<Vec<u64>> {
+        self.0.lock().unwrap().2.get(&epoch).cloned()
+    }
+
+    fn keep_records(&mut self, epoch: u32, records: &[u64]) -> Result<(), String> {
+        self.0.lock().unwrap().2.insert(epoch, records.to_vec());
+        Ok(())
+    }
 }
 
 /// A site of its own key, with what it keeps.
-fn site(place: u8, sites: u8, policy: MaskPolicy, kept: &Shared) -> Masking {
+pub(super) fn site(place: u8, sites: u8, policy: MaskPolicy, kept: &Shared) -> Masking {
     let identity = |place: u8| Identity::new(&[place + 1; 32]);
     let all = (0..sites).map(|place| (identity(place).fingerprint(), format!("site {place}")));
     let journal = Journal::new(kept.0.lock().unwrap().0.clone(), Box::new(kept.clone()));
@@ -398,25 +413,35 @@ fn a_site_that_is_started_again_says_the_same_or_nothing() {
     let other = node.handle(&seal(&envelope, &Loss { theta: vec![0.3; 3] }));
     assert!(refusal(&other).text.contains("answered with something else"), "{other:?}");
 
-    // Edited data.
-    let kept: Vec<Shared> = (0..3).map(|_| Shared::default()).collect();
-    let tap = Tapped { inner: sites(3, &usual, &kept), seen: Vec::new() };
-    let mut federation = gathered(tap, Some(1)).unwrap();
-    federation.loss(&[0.1; 3]).unwrap();
-    let edited = Node::new(Kept { records: Some(1..31), attributes: Some(1..31) });
-    let mut node = edited.masking(site(0, 3, usual.clone(), &kept[0]));
-    let answers: Vec<Answer> = own.iter().map(|message| node.handle(message)).collect();
-    assert!(
-        answers.iter().any(|answer| {
-            let (envelope, _) = parse(&answer.reply).unwrap();
-            envelope.part == Part::Refusal && refusal(answer).text.contains("something else")
-        }),
-        "{answers:?}"
-    );
+    // Edited data: few records are noticed at once, and more say another hello.
+    for (policy, words) in [
+        (usual.clone(), "fewer than 50 records"),
+        (MaskPolicy { min_change: 0, ..usual.clone() }, "own hello"),
+    ] {
+        let kept: Vec<Shared> = (0..3).map(|_| Shared::default()).collect();
+        let tap = Tapped { inner: sites(3, &policy, &kept), seen: Vec::new() };
+        let mut federation = gathered(tap, Some(1)).unwrap();
+        federation.loss(&[0.1; 3]).unwrap();
+        let seen = federation.into_transport().seen;
+        let own = seen.iter().filter(|(node, _)| *node == NodeId::at(0));
+        let edited = Node::new(Kept { records: Some(1..31), attributes: Some(1..31) });
+        let mut node = edited.masking(site(0, 3, policy, &kept[0]));
+        let answers: Vec<Answer> = own.map(|(_, message)| node.handle(message)).collect();
+        assert!(
+            answers.iter().any(|answer| {
+                let (envelope, _) = parse(&answer.reply).unwrap();
+                envelope.part == Part::Refusal && refusal(answer).text.contains(words)
+            }),
+            "{words}"
+        );
+        let (envelope, _) = parse(&answers[3].reply).unwrap();
+        assert_eq!(envelope.part, Part::Refusal, "nothing about other data is sent");
+    }
+    let mut node = again(houses(3));
     // A new run is a new secret, and the old one is gone.
     let describe = Envelope { run: RunId([8; 16]), sequence: 1, kind: Kind::Describe, ..envelope };
     let describe = Envelope { to: NodeId::at(0), schema: SchemaHash([0; 32]), ..describe };
     let before = kept[0].secret();
-    node.handle(&seal(&describe, &Describe { masked: Some(1) }));
+    node.handle(&seal(&describe, &Describe { masked: Some(MaskTerms::against(1)) }));
     assert!(kept[0].secret() != before);
 }

@@ -4,19 +4,19 @@
 use steffle_privacy::NoiseShares;
 use steffle_privacy::ledger::{Cost, Policy, Receipt};
 use steffle_server::federation::{Absences, FederationError, Gathered, Roster};
-use steffle_wire::{Pool, Round, RowCap, Share, TakeIn, Terms};
+use steffle_wire::{MaskTerms, Pool, Round, RowCap, Share, TakeIn, Terms};
 
 use super::masks::{Rogue, Shared, disagree, gathered, houses, rogue, sites};
 use super::*;
 
 const SHARE: Share = Share { round: 0.002, table: 0.15 };
 
-fn shares(sites: u32) -> NoiseShares {
+pub(super) fn shares(sites: u32) -> NoiseShares {
     NoiseShares::new(sites, 1).unwrap()
 }
 
 /// Opens a run and has sites agree.
-fn agree<T: Transport>(
+pub(super) fn agree<T: Transport>(
     federation: &mut Federation<T>,
     shares: NoiseShares,
 ) -> Result<(), FederationError> {
@@ -33,7 +33,9 @@ fn cost(receipt: &Receipt) -> (Cost, [u8; 32]) {
 }
 
 /// What three rounds say.
-fn rounds<T: Transport>(federation: &mut Federation<T>) -> Result<Vec<String>, FederationError> {
+pub(super) fn rounds<T: Transport>(
+    federation: &mut Federation<T>,
+) -> Result<Vec<String>, FederationError> {
     let one = |round: u32| {
         let mut question = question(0.1 * f64::from(round), Batch::All);
         if round == 0 {
@@ -128,6 +130,8 @@ fn secret_noise_is_shared_under_keys_of_the_sites_alone() {
     let pooling = Pooling::Pooled { secure_aggregation: true, shares: Some(shares(3)) };
     let secret = Agreement { noise: NoiseKind::Secure, ..agreement() };
     let join = |nodes: InProcess, masked: Option<u16>| {
+        let (shared, noise) = (Some(1), NoiseKind::Secure);
+        let masked = masked.map(|colluders| MaskTerms { colluders, noise, shared });
         let roster = Roster { masked, ..Roster::default() };
         Gathered::new(nodes, secret.run, roster).unwrap().join(secret.clone()).unwrap()
     };
