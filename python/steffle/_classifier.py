@@ -94,6 +94,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         then public.
     favourable : the label that people want to get; by default the last one in order.
     missing : what to do with missing cells: ``impute``, ``category`` or ``drop``.
+    smallest_stratum : with ``conditional:COLUMN``, values that fewer rows than this have share a cell;
+        0 makes every value one. By default 100, or one row in 100 where that is fewer.
     random_state : a number gives the same model again.
     verbose : 1 tells how far training is, in a notebook and on a terminal.
 
@@ -143,6 +145,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sensitive_classes: list[str] | None = None,
         favourable: Any = None,
         missing: str = "impute",
+        smallest_stratum: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -179,6 +182,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.sensitive_classes = sensitive_classes
         self.favourable = favourable
         self.missing = missing
+        self.smallest_stratum = smallest_stratum
         self.random_state = random_state
         self.verbose = verbose
 
@@ -214,6 +218,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "record_id": None,
             "stratum": None,
             "missing": self.missing,
+            "smallest_stratum": _rows("smallest_stratum", self.smallest_stratum),
         }
         if str(self.notion).startswith("conditional:"):
             meaning["stratum"] = self.notion.partition(":")[2]
@@ -454,6 +459,15 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _rows(name: str, given: Any) -> int | None:
+    """A number of rows, as the library takes it."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or not 0 <= given < 2**32:
+        raise ValueError(f"{name}={given!r}; allowed are whole numbers from 0 on, and None")
+    return int(given)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -1,7 +1,7 @@
 """Tables of any make as columns: numbers, or codes with the text that they stand for.
 
-Numbers stay in the arrays that they are in: the library reads these. Text becomes codes of as few bytes
-as there are levels.
+Numbers and the codes of categories stay in the arrays that they are in: the library reads these. Other
+text becomes codes of as few bytes as there are levels.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from steffle import _steffle
 
-#: Codes of one of these kinds, and the levels that they stand for; a code beyond these is a missing
-#: value.
+#: Codes of one of these kinds, and the levels that they stand for; a code beyond these, or below zero, is a
+#: missing value.
 Text = tuple[NDArray[Any], list[str]]
 
 #: A column as the library takes it: an array of numbers, or text.
@@ -44,13 +44,26 @@ def text(values: Any) -> Text:
             values = values.to_numpy(dtype=object)
         elif not hasattr(values, "dtype"):
             values = np.asarray(values, dtype=object)
-        found, unique = pd.factorize(values if values.ndim == 1 else np.ravel(values))
+        values = values if values.ndim == 1 else np.ravel(values)
+        if values.dtype == object and (known := _steffle.coded_cells(np.asarray(values))):
+            return known
+        found, unique = pd.factorize(values)
         words = [word(value) for value in unique]
     levels = sorted({word for word in words if word})
     place = {word: at for at, word in enumerate(levels)}
     # Missing values are -1, the last of the new codes.
     codes = [place.get(word, len(levels)) for word in [*words, ""]]
     return np.array(codes, dtype=np.min_scalar_type(len(levels)))[found], levels
+
+
+def _categories(values: Any) -> Text | None:
+    """The codes that pandas has, where every category is a word of its own; one that nobody has is no
+    level of what the library reads."""
+    own = getattr(values, "array", values)
+    words = [word(value) for value in own.categories]
+    if len(set(words)) < len(words) or "" in words:
+        return None
+    return np.asarray(own.codes), words
 
 
 def _lies(values: Any) -> tuple[NDArray[Any], NDArray[np.uint8]] | None:
@@ -88,6 +101,8 @@ def _is_numeric(kind: Any) -> bool:
 def column(values: Any) -> Column:
     """One column: numbers where its type is one of numbers, text otherwise."""
     kind = getattr(values, "dtype", None)
+    if isinstance(kind, pd.CategoricalDtype):
+        return _categories(values) or text(values)
     if kind is not None and _is_numeric(kind):
         numbers = np.asarray(values)
     elif callable(numeric := getattr(kind, "is_numeric", None)) and numeric():

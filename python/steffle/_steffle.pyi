@@ -11,6 +11,7 @@ __all__ = [
     "__version__",
     "answer",
     "coded",
+    "coded_cells",
     "command",
     "dataset",
     "epsilon_of",
@@ -59,6 +60,7 @@ def write_table(path: str | PathLike[str], given: Iterable[tuple[str, Any]]) -> 
 def coded(
     offsets: NDArray[np.int32] | NDArray[np.int64], bytes: NDArray[np.uint8]
 ) -> tuple[NDArray[Any], list[str]]: ...
+def coded_cells(cells: NDArray[np.object_]) -> tuple[NDArray[Any], list[str]] | None: ...
 def command(words: list[str]) -> int: ...
 def answer(words: list[str]) -> str: ...
 def epsilon_of(

@@ -226,6 +226,12 @@ def test_conditions_units_ids_and_targets_are_said(people):
     X, y, group = people
     model = FairClassifier(method="fermi", notion="conditional:town", random_state=0)
     model.fit(X, y, sensitive_features=group)
+    cells = FairClassifier(method="fermi", notion="conditional:town", smallest_stratum=590, random_state=0)
+    cells.fit(X, y, sensitive_features=group)
+    assert any("590" in told for told in cells.warnings_) and not (cells.coef_ == model.coef_).all()
+    for wrong in [-1, 2.5, True, "100"]:
+        with pytest.raises(ValueError, match="smallest_stratum="):
+            FairClassifier(smallest_stratum=wrong).fit(X, y, sensitive_features=group)
     once = FairClassifier(method="one-shot", target_gap=0.1, random_state=0)
     once.fit(X, y, sensitive_features=group, sample_id=np.arange(600))
     assert json.loads(once.model_.facts)["lambda"] > 0.0

@@ -73,6 +73,49 @@ def test_text_is_codes_of_few_bytes():
     assert [_columns.text(np.arange(n))[0].dtype for n in (255, 256, 65536)] == ["u1", "u2", "u4"]
 
 
+def test_cells_that_are_references_are_looked_up_once():
+    random = np.random.default_rng(4)
+    for kinds in (1, 300, 70_000):
+        known = [f"word {at} \u00e4\u03b4\U0001f600"[at % 3 :] for at in range(kinds)]
+        words = [known[at] for at in random.integers(0, kinds, 6000)]
+        # References to one text, to texts of their own, and missing in all ways.
+        cells = [word if at % 2 else word[:1] + word[1:] for at, word in enumerate(words)]
+        cells[5], cells[6], cells[7], cells[8] = None, float("nan"), np.nan, ""
+        codes, levels = _steffle.coded_cells(np.array(cells, dtype=object))
+        expected = [None if at in (5, 6, 7, 8) else word for at, word in enumerate(words)]
+        assert [levels[code] if code < len(levels) else None for code in codes] == expected
+        assert levels == sorted({word for word in expected if word})
+        for kind in (object, pd.StringDtype("python", na_value=np.nan), "string[python]"):
+            own, found = _columns.text(pd.Series(cells, dtype=kind))
+            assert found == levels and (own == codes).all()
+    # What is no text is read by pandas, and so is text of another type or without a code in UTF-8.
+    for other in (1, True, 2.5, pd.NA, np.str_("a"), b"a", "\udc80"):
+        assert _steffle.coded_cells(np.array(["a", other], dtype=object)) is None
+    assert _columns.text(np.array(["a", 1, pd.NA, 1.0], dtype=object))[1] == ["1", "a"]
+
+
+def test_codes_of_categories_stay_where_they_are():
+    kept = pd.Categorical(["x", None, "v", "x"], categories=["x", "w", "v"])
+    for values in (kept, pd.Series(kept)):
+        codes, levels = _columns.column(values)
+        assert (codes.tolist(), levels) == ([0, -1, 2, 0], ["x", "w", "v"])
+        assert np.shares_memory(codes, getattr(values, "array", values).codes)
+    # Categories that are one word, or none, are not.
+    for same in (pd.Categorical([1, "1"]), pd.Categorical(["", "a"])):
+        assert min(_columns.column(same)[0]) >= 0
+    random = np.random.default_rng(5)
+    towns = np.array(["Ulm", "Bonn", "Hof"])[random.integers(0, 3, 300)]
+    X = pd.DataFrame({"town": towns, "x": random.normal(size=300)})
+    y, group = random.integers(0, 2, 300), random.integers(0, 2, 300)
+    coded = X.assign(town=pd.Categorical(towns, categories=["Ulm", "Kiel", "Hof", "Bonn"]))
+    models = [FairClassifier(random_state=0).fit(own, y, sensitive_features=group) for own in (X, coded)]
+    assert (models[0].coef_ == models[1].coef_).all()
+    assert models[0].model_.features == models[1].model_.features
+    assert (models[0].predict_proba(coded) == models[1].predict_proba(X)).all()
+    inputs = [model.onnx_inputs(own)["town"] for model, own in zip(models, (X, coded), strict=True)]
+    assert (inputs[0] == inputs[1]).all()
+
+
 def test_text_of_arrow_is_read_where_it_lies():
     random = np.random.default_rng(5)
     letters = np.array(list("abcdefghijkl\u00e4\u03b4\U0001f600"))

@@ -44,6 +44,7 @@ pub(crate) struct Meaning {
     record_id: Option<String>,
     stratum: Option<String>,
     missing: String,
+    smallest_stratum: Option<u32>,
 }
 
 /// Trains a model on all rows.
@@ -96,6 +97,7 @@ impl Meaning {
             unit: self.unit.clone(),
             record_id: self.record_id.clone(),
             stratum: self.stratum.clone(),
+            smallest_stratum: self.smallest_stratum,
             missing,
             // Levels are what the table has: nothing is pooled or left out behind its back.
             rare: Some(0),

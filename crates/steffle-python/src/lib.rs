@@ -36,7 +36,7 @@ mod _steffle {
     #[pymodule_export]
     use crate::privacy::epsilon_of;
     #[pymodule_export]
-    use crate::words::coded;
+    use crate::words::{coded, coded_cells};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,8 +1,10 @@
-//! Text that lies one word after the other, as Arrow keeps it: read there, and told by codes.
+//! Text told by codes: of words that lie one after the other, as Arrow keeps them, read there; and of cells
+//! that are references to text of Python's.
 
 use numpy::{Element, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyString};
 
 /// Where words begin, and the last one ends.
 #[derive(FromPyObject)]
@@ -38,6 +40,54 @@ pub(crate) fn coded<'py>(
         Offsets::Long(offsets) => found(offsets.as_slice()?, bytes),
     }
     .ok_or_else(|| PyValueError::new_err("offsets of text that lie beyond it"))?;
+    told(py, &found, words)
+}
+
+/// The same of cells that are references; none where a cell is neither text nor missing (`None` and NaN
+/// are, and empty text), or text that is no UTF-8.
+#[pyfunction]
+pub(crate) fn coded_cells<'py>(
+    py: Python<'py>,
+    cells: PyReadonlyArray1<'py, Py<PyAny>>,
+) -> PyResult<Option<(Codes<'py>, Vec<String>)>> {
+    let cells = cells.as_array();
+    let mut known = Known::default();
+    let mut seen = vec![(0_usize, 0_u32); SEEN];
+    let mut found = Vec::with_capacity(cells.len());
+    for cell in cells {
+        // Nothing of Python's runs meanwhile, and the array holds on to its cells: what lies at the same
+        // address is the same text.
+        let address = cell.as_ptr() as usize;
+        let last = &mut seen[(hash(&address.to_le_bytes()) as usize) % SEEN];
+        if last.0 != address {
+            let Some(word) = text_of(cell.bind(py)) else { return Ok(None) };
+            *last = (address, known.number(word));
+        }
+        found.push(last.1);
+    }
+    told(py, &found, known.words).map(Some)
+}
+
+/// Addresses whose text is remembered. Cells that repeat a text are mostly references to one: they need
+/// not be read. Where each is a text of its own, this much room and no more is wasted.
+const SEEN: usize = 1 << 12;
+
+/// The letters of a cell, none of a missing one.
+fn text_of<'a>(cell: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    if let Ok(text) = cell.cast_exact::<PyString>() {
+        return text.to_str().ok().map(str::as_bytes);
+    }
+    let missing =
+        cell.is_none() || cell.cast_exact::<PyFloat>().is_ok_and(|number| number.value().is_nan());
+    missing.then_some(&[])
+}
+
+/// Codes in the order of the levels, which are the words that are not empty.
+fn told<'py>(
+    py: Python<'py>,
+    found: &[u32],
+    words: Vec<&[u8]>,
+) -> PyResult<(Codes<'py>, Vec<String>)> {
     let words: Result<Vec<&str>, _> = words.into_iter().map(str::from_utf8).collect();
     let words = words.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut levels: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
@@ -45,9 +95,9 @@ pub(crate) fn coded<'py>(
     let place = |word: &&str| levels.binary_search(word).unwrap_or(levels.len()) as u32;
     let places: Vec<u32> = words.iter().map(place).collect();
     let codes = match levels.len() {
-        0..=0xff => Codes::One(narrow(py, &found, &places, |code| code as u8)),
-        0x100..=0xffff => Codes::Two(narrow(py, &found, &places, |code| code as u16)),
-        _ => Codes::Four(narrow(py, &found, &places, |code| code)),
+        0..=0xff => Codes::One(narrow(py, found, &places, |code| code as u8)),
+        0x100..=0xffff => Codes::Two(narrow(py, found, &places, |code| code as u16)),
+        _ => Codes::Four(narrow(py, found, &places, |code| code)),
     };
     Ok((codes, levels.into_iter().map(str::to_owned).collect()))
 }
