@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use steffle_model::banks::add_by_slot;
 use steffle_model::linear::Whitening;
 use steffle_model::model::{Block, Coefficients, Gradient, Pending, kernel};
 use steffle_model::scores::Candidates;
@@ -274,7 +273,7 @@ fn add_tables(classes: usize, centred: &Centred, sums: &mut SummedSums, room: &m
         }
         by_slot.clear();
         by_slot.resize((centred.cells + 1) * columns, 0.0);
-        add_by_slot(&integers.cells, weighted, columns, by_slot);
+        kernel::add_by_slot(&integers.cells, weighted, columns, by_slot);
         for (table, own) in sums.tables.iter_mut().zip(by_slot.chunks_exact(columns)) {
             let row = &mut table[row * columns..][..columns];
             row.iter_mut().zip(own).for_each(|(sum, value)| *sum += value);
@@ -346,7 +345,7 @@ fn add_clipped(
     combinations.slots(cells, own, slots);
     by_slot.clear();
     by_slot.resize((combinations.no_slot() as usize + 1) * columns, 0.0);
-    add_by_slot(slots, scores, columns, by_slot);
+    kernel::add_by_slot(slots, scores, columns, by_slot);
     combinations.fold_tables(by_slot, &mut sums.tables);
     for theta in &mut sums.thetas {
         selected.fill(factors, slots, combinations.table(), columns, Some(combinations.limit()));

@@ -4,7 +4,6 @@
 //! Numbers in, numbers out. Nothing here knows a division, a server or a message, reads a sensitive
 //! class of a training record, or touches a file, a socket, a clock or a global source of randomness.
 
-pub mod banks;
 pub mod blocks;
 pub mod decode;
 pub mod fairness;

@@ -32,9 +32,11 @@ vectorised! {
             }
         }
         let [one, two] = [first.1, second.1];
-        for ((into, other), (even, odd)) in one.iter_mut().zip(&mut *two).zip(even.iter().zip(odd)) {
+        assert!(one.len() >= even.len() && two.len() >= even.len());
+        for ((even, odd), (into, other)) in even.iter_mut().zip(odd).zip(one.iter_mut().zip(&mut *two)) {
             *into += even[0] + odd[0];
             *other += even[1] + odd[1];
+            (*even, *odd) = ([0.0; 2], [0.0; 2]);
         }
         let bias = rows.layout().features;
         one[bias] += sum(own[0]);
@@ -56,6 +58,7 @@ vectorised! {
         let ((a, one), (b, two), (c, three, spare)) = (first, second, third);
         let (even, odd) = halves(&mut room.quads, rows.layout().padded());
         assert!(numeric <= 16);
+        assert!([one.len(), two.len(), three.len(), spare.len()].iter().all(|&len| len >= even.len()));
         let own = even[numeric..].iter_mut().zip(&mut odd[numeric..]);
         for ((even, odd), (sum, spare)) in own.zip(three[numeric..].iter().zip(&spare[numeric..])) {
             (even[2], odd[2]) = (*sum, *spare);
@@ -73,10 +76,15 @@ vectorised! {
             *one += even[0] + odd[0];
             *two += even[1] + odd[1];
         }
-        three.iter_mut().zip(&even[..numeric]).for_each(|(sum, even)| *sum += even[2]);
+        for (sum, even) in three.iter_mut().zip(&mut even[..numeric]) {
+            *sum += even[2];
+            *even = [0.0; 4];
+        }
         let halves = three[numeric..].iter_mut().zip(&mut spare[numeric..]);
-        for ((sum, spare), (even, odd)) in halves.zip(even[numeric..].iter().zip(&odd[numeric..])) {
+        let own = even[numeric..].iter_mut().zip(&mut odd[numeric..]);
+        for ((sum, spare), (even, odd)) in halves.zip(own) {
             (*sum, *spare) = (even[2], odd[2]);
+            (*even, *odd) = ([0.0; 4], [0.0; 4]);
         }
         one[features] += sum(a);
         two[features] += sum(b);
@@ -84,14 +92,18 @@ vectorised! {
     }
 }
 
-/// Two zero sums of so many slots. Rows alternate between them, as in [`add_all`](super::add_all).
+/// Two zero sums of so many slots. Rows alternate between them, as in [`add_all`](super::add_all). Who reads
+/// them leaves zeros behind: they are in the cache then, and clearing all of them before took longer.
 #[inline(always)]
 fn halves<const S: usize>(
     room: &mut Vec<[f64; S]>,
     slots: usize,
 ) -> (&mut [[f64; S]], &mut [[f64; S]]) {
-    room.clear();
-    room.resize(2 * slots, [0.0; S]);
+    if room.len() != 2 * slots {
+        room.clear();
+        room.resize(2 * slots, [0.0; S]);
+    }
+    debug_assert!(room.iter().flatten().all(|&left| left == 0.0));
     room.split_at_mut(slots)
 }
 

@@ -11,6 +11,7 @@
 // A function takes on the lanes of the one that it is compiled into, if it is.
 #![allow(clippy::inline_always)]
 
+mod banks;
 mod beside;
 pub(crate) mod dense;
 mod eight;
@@ -20,6 +21,7 @@ mod measure;
 mod single;
 pub(crate) mod vector;
 
+pub use banks::add_by_slot;
 pub(crate) use beside::{Beside, add_both, add_three};
 pub use fixed::{fixed_point, from_fixed_point, from_steps, to_steps};
 pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather, neighbours, weigh};
@@ -301,5 +303,30 @@ mod tests {
             }
             assert_eq!(sums[..weights.len()], slow_sums[..weights.len()], "{numeric}");
         }
+    }
+
+    #[test]
+    fn picked_values_are_those_at_the_positions() {
+        let values: Vec<u16> = (0..50).map(|at| at * 3 + 1).collect();
+        let mut room = vec![9; 40];
+        for count in 0..30 {
+            let which: Vec<u32> = (0..count).map(|at| (at * 17 + 5) % 50).collect();
+            pick(&values, &which, &mut room);
+            let expected: Vec<u16> = which.iter().map(|&at| values[at as usize]).collect();
+            assert_eq!(room, expected);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "positions beyond")]
+    fn no_value_beyond_the_last_is_picked() {
+        pick(&[1_u16, 2, 3], &[0, 3, 1], &mut Vec::new());
+    }
+
+    #[test]
+    #[should_panic(expected = "positions beyond")]
+    fn no_row_beyond_the_last_is_gathered() {
+        let rows = sample();
+        Rows::empty(rows.layout()).gather(&rows, &[1, 2, 0]);
     }
 }

@@ -1,6 +1,5 @@
 //! One pass of a chunk through the model and the objective, and the public sums it adds to.
 
-use steffle_model::banks::add_by_slot;
 use steffle_model::model::{
     Classifier, Coefficients, Factor, Gradient, Pass, Pending, Point, head, kernel,
 };
@@ -283,7 +282,7 @@ impl<'a> PublicPart<'a> {
         let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
         let pending = public.map(|(gradient, (counts, totals, thetas))| {
             count(slots, counts);
-            add_by_slot(slots, &scores.values, columns, totals);
+            kernel::add_by_slot(slots, &scores.values, columns, totals);
             fetch();
             self.pend(gradient.pend(&loss_factors), thetas, slots, &factors, coefficients)
         });

@@ -1,30 +1,35 @@
 //! Sums of score vectors by slot: which cell, or which cell and class, a record belongs to.
 
-/// Adds the `columns` values of every record to its slot's row of `table`.
-///
-/// An addition to a row that was just written waits for the write, and neighbouring records
-/// mostly hit the same few rows. Small tables of two columns, the usual case, are therefore kept
-/// in eight copies that are used in turn.
-pub fn add_by_slot(slots: &[u32], values: &[f64], columns: usize, table: &mut [f64]) {
-    let first = slots.first().copied().unwrap_or(0);
-    // Counted, several at a time; a search would stop early and look at each.
-    let others: u32 = slots.iter().map(|&slot| u32::from(slot != first)).sum();
-    if columns == 2 && others == 0 && !slots.is_empty() {
-        return add_to_one(values, &mut table[2 * first as usize..][..2]);
-    }
-    match table.len() / columns {
-        ..=4 if columns == 2 => add_in_turn::<4>(slots, values, table),
-        ..=16 if columns == 2 => add_in_turn::<16>(slots, values, table),
-        _ => {
-            for (&slot, values) in slots.iter().zip(values.chunks_exact(columns)) {
-                let row = &mut table[slot as usize * columns..][..columns];
-                row.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+use super::vectorised;
+
+vectorised! {
+    /// Adds the `columns` values of every record to its slot's row of `table`.
+    ///
+    /// An addition to a row that was just written waits for the write, and neighbouring records
+    /// mostly hit the same few rows. Small tables of two columns, the usual case, are therefore kept
+    /// in eight copies that are used in turn.
+    pub add_by_slot(slots: &[u32], values: &[f64], columns: usize, table: &mut [f64]) {
+        let first = slots.first().copied().unwrap_or(0);
+        // Counted, several at a time; a search would stop early and look at each.
+        let others: u32 = slots.iter().map(|&slot| u32::from(slot != first)).sum();
+        if columns == 2 && others == 0 && !slots.is_empty() {
+            return add_to_one(values, &mut table[2 * first as usize..][..2]);
+        }
+        match table.len() / columns {
+            ..=4 if columns == 2 => add_in_turn::<4>(slots, values, table),
+            ..=16 if columns == 2 => add_in_turn::<16>(slots, values, table),
+            _ => {
+                for (&slot, values) in slots.iter().zip(values.chunks_exact(columns)) {
+                    let row = &mut table[slot as usize * columns..][..columns];
+                    row.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                }
             }
         }
     }
 }
 
 /// For a table of at most `SIZE` rows of two.
+#[inline(always)]
 fn add_in_turn<const SIZE: usize>(slots: &[u32], values: &[f64], table: &mut [f64]) {
     let mut copies = [[[0.0; 2]; SIZE]; 8];
     let mut add = |copy: usize, slot: u32, values: &[f64]| {
@@ -50,6 +55,7 @@ fn add_in_turn<const SIZE: usize>(slots: &[u32], values: &[f64], table: &mut [f6
 }
 
 /// All records to one row: four chains of additions that do not wait for each other, as above.
+#[inline(always)]
 fn add_to_one(values: &[f64], row: &mut [f64]) {
     let (fours, rest) = values.as_chunks::<8>();
     let mut chains = [0.0; 8];
