@@ -6,6 +6,7 @@ use steffle_privacy::ledger::{Charge, Cost, Kind, Refusal};
 use steffle_wire::{Classes, Writer};
 
 use super::door::{Held, Message, Price, Request, Unpriced, Work};
+use super::room::Room;
 use super::units::UnitList;
 use super::{ClassRelease, PriceError};
 use crate::noise::NoiseSource;
@@ -59,7 +60,11 @@ impl Work for ClassMessage {
     type Chunk<'a> = ();
     type Reply = Classes;
 
-    fn draw(asked: &AskedClasses, source: &mut impl NoiseSource) -> Result<Vec<u64>, Refusal> {
+    fn draw(
+        asked: &AskedClasses,
+        source: &mut impl NoiseSource,
+        _: &mut Room,
+    ) -> Result<Vec<u64>, Refusal> {
         let mut thrown: HashMap<u32, u64> = HashMap::new();
         let mut bits = |place: usize| match &asked.speakers {
             None => source.bits(),
@@ -91,7 +96,7 @@ impl Work for ClassMessage {
         asked: Box<AskedClasses>,
         _: Vec<u64>,
         answers: Vec<u16>,
-        writer: &mut Writer,
+        (writer, _): (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced> {
         let AskedClasses { release, ids, .. } = *asked;
         if answers.len() != ids.len() {

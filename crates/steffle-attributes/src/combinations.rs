@@ -21,17 +21,17 @@ pub(super) struct Combinations {
 impl Combinations {
     /// From a question whose shape was checked: `2 C_r - q`, and the mean of these for a missing
     /// class, which counts `1/k` in every class.
-    pub(super) fn new(question: &Question, classes: usize, limit: f64) -> Self {
+    /// The table is made in `room`.
+    pub(super) fn new(question: &Question, classes: usize, limit: f64, room: Vec<f64>) -> Self {
         let (cells, columns) = (question.cells.len(), question.columns());
-        let mut table = kernel::zeros((cells * (classes + 1) + 1) * columns);
+        let mut table = room;
+        table.clear();
+        table.resize((cells * (classes + 1) + 1) * columns, 0.0);
         for (at, cell) in question.cells.iter().enumerate() {
             let table = &mut table[at * (classes + 1) * columns..];
-            let mean = cell.mean(classes);
-            let rows = cell.combinations.chunks_exact(columns).chain([&mean[..]]);
-            for (slot, row) in table.chunks_exact_mut(columns).zip(rows) {
-                let terms = row.iter().zip(&cell.quadratic);
-                slot.iter_mut().zip(terms).for_each(|(slot, (c, q))| *slot = 2.0 * c - q);
-            }
+            let all = cell.combinations.iter().copied().chain(cell.means(classes));
+            let terms = all.zip(cell.quadratic.iter().cycle());
+            table.iter_mut().zip(terms).for_each(|(slot, (c, q))| *slot = 2.0 * c - q);
         }
         Self { columns, classes, cells, table, limit }
     }
@@ -55,6 +55,11 @@ impl Combinations {
     /// `[slot][column]`.
     pub(super) fn table(&self) -> &[f64] {
         &self.table
+    }
+
+    /// Its memory, once it was used.
+    pub(super) fn take_table(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.table)
     }
 
     /// The per-record clipping limit.

@@ -30,6 +30,7 @@ use super::bounds::CLASSES;
 use super::door::{Held, Message, Price, Released, Request, Unpriced, Work};
 use super::features::sent;
 use super::price::{IntegerNoise, PriceError};
+use super::room::Room;
 use super::units::UnitsOf;
 use super::{Terms, UnitList};
 use crate::noise::NoiseSource;
@@ -235,7 +236,11 @@ impl Work for CountMessage {
     type Chunk<'a> = Decided<'a>;
     type Reply = NoisyCounts;
 
-    fn draw(asked: &AskedCounts, source: &mut impl NoiseSource) -> Result<Vec<i128>, Refusal> {
+    fn draw(
+        asked: &AskedCounts,
+        source: &mut impl NoiseSource,
+        _: &mut Room,
+    ) -> Result<Vec<i128>, Refusal> {
         let numbers = asked.shape.0 * sent(asked.classes).len() * asked.shape.1;
         Ok(match asked.noise {
             Some(noise) => source.discrete_gaussians(noise.sigma, numbers),
@@ -271,7 +276,7 @@ impl Work for CountMessage {
         asked: Box<AskedCounts>,
         drawn: Vec<i128>,
         sums: SummedCounts,
-        writer: &mut Writer,
+        (writer, _): (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced> {
         if sums.digest != asked.digest || sums.counts.len() != drawn.len() {
             return Err(Unpriced);

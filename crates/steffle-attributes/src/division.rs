@@ -18,6 +18,7 @@ use super::lattice::{Centred, Lattice, Sizes};
 use super::measured::{MeasureRoom, Measured};
 use super::noised::Noise;
 use super::price::{Distances, Noises, PriceError};
+use super::room::Blocks;
 use super::sums::{AskedForm, AskedSums, RoundMessage, Selection, Shape, Sums, SumsChunk};
 use super::sums_share::SharedSums;
 use super::units::UnitsOf;
@@ -186,7 +187,7 @@ impl AttributesDivision {
 
     /// What has to be measured before a question can be priced; refuses what cannot be.
     pub fn asked(
-        &self,
+        &mut self,
         question: &Question,
         blocks: &[Block],
         sizes: impl FnOnce(&Centred) -> Result<Sizes, PriceError>,
@@ -194,7 +195,8 @@ impl AttributesDivision {
         if self.measures() {
             Asked::on_lattice(question, blocks, self.classes(), sizes)
         } else {
-            Ok(Asked::plain(question, self.classes()))
+            let classes = self.classes();
+            Ok(Asked::plain(question, classes, &mut self.store.room))
         }
     }
 
@@ -239,7 +241,7 @@ impl AttributesDivision {
 
     /// The price of a run that claims nothing.
     fn unpriced(
-        &self,
+        &mut self,
         question: &Question,
         Asked(form): Asked,
         measured: &Measured,
@@ -253,13 +255,14 @@ impl AttributesDivision {
         let (whitening, digest) = (about.whitening, measured.digest);
         let (left_out, coins) = (None, None);
         let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
-        Price::new(asked, Cost::Revealed, Charge::All, about.request)
+        let asked = self.store.room.boxed(asked);
+        Price::of_boxed(asked, Cost::Revealed, Charge::All, about.request)
     }
 
     fn shape(&self, question: &Question, blocks: &[Block]) -> Shape {
         Shape {
             messages: question.messages(),
-            blocks: blocks.to_vec(),
+            blocks: Blocks::new(blocks),
             tables: (question.cells.len(), self.classes(), question.columns()),
         }
     }
@@ -308,7 +311,8 @@ impl AttributesDivision {
         let (noise, digest) = (Noise::Integer(noises), distances.digest);
         distances.give_back(measured);
         let asked = AskedSums { form, noise, shape, whitening, left_out, coins, digest };
-        Ok(Price::new(asked, cost, charge, request))
+        let asked = self.store.room.boxed(asked);
+        Ok(Price::of_boxed(asked, cost, charge, request))
     }
 
     /// What a reply about positions costs and is released under: the price of a house with both

@@ -22,6 +22,7 @@ use steffle_privacy::ledger::{
 use steffle_wire::{CodecError, Decode, Encode, Reader, Writer};
 
 use super::MISSING_CLASS;
+use super::room::Room;
 use super::store::Attributes;
 use super::{AttributesDivisionError, UnitList};
 use crate::noise::NoiseSource;
@@ -47,7 +48,11 @@ pub trait Work: Sized {
     type Reply: Decode;
 
     /// Draws what the price says, without `s`.
-    fn draw(asked: &Self::Asked, source: &mut impl NoiseSource) -> Result<Self::Drawn, Refusal>;
+    fn draw(
+        asked: &Self::Asked,
+        source: &mut impl NoiseSource,
+        room: &mut Room,
+    ) -> Result<Self::Drawn, Refusal>;
 
     /// Adds what these records contribute under their real classes.
     fn add(
@@ -64,7 +69,7 @@ pub trait Work: Sized {
         asked: Box<Self::Asked>,
         drawn: Self::Drawn,
         sums: Self::Sums,
-        writer: &mut Writer,
+        into: (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced>;
 }
 
@@ -143,7 +148,16 @@ pub struct Released<M> {
 
 impl<M: Message> Price<M> {
     pub(super) fn new(asked: M::Asked, cost: Cost, charge: Charge, request: Request) -> Self {
-        Self { asked: Box::new(asked), cost, charge, request }
+        Self::of_boxed(Box::new(asked), cost, charge, request)
+    }
+
+    pub(super) fn of_boxed(
+        asked: Box<M::Asked>,
+        cost: Cost,
+        charge: Charge,
+        request: Request,
+    ) -> Self {
+        Self { asked, cost, charge, request }
     }
 
     /// What it costs.
@@ -177,7 +191,7 @@ impl<M: Message> Price<M> {
         let noise = source.kind();
         let entry = Entry { request, fresh, round, kind: M::KIND, cost, charge };
         let ticket = store.ledger.reserve(grant, entry, noise)?;
-        let drawn = M::draw(&asked, source)?;
+        let drawn = M::draw(&asked, source, &mut store.room)?;
         Ok(Reserved { asked, drawn, ticket, noise, claimed })
     }
 }
@@ -264,6 +278,7 @@ pub struct Store {
     grant: Option<GrantId>,
     /// Whether a run with secret noise was promised something.
     promised: bool,
+    pub(super) room: Room,
 }
 
 impl Store {
@@ -273,7 +288,8 @@ impl Store {
         let positions = attributes.ids().iter().zip(0..).map(|(&id, at)| (id, at));
         let positions = if by_id { positions.collect() } else { HashMap::new() };
         let ledger = Box::new(MemoryLedger::default());
-        Self { attributes, positions, units, ledger, grant: None, promised: false }
+        let (grant, promised, room) = (None, false, Room::default());
+        Self { attributes, positions, units, ledger, grant, promised, room }
     }
 
     /// The same with another ledger; refused once a private run was accepted.
@@ -324,6 +340,13 @@ impl Store {
         &self.units
     }
 
+    /// Takes back a reply that was read, as room for the next one, where that is not much.
+    pub fn give_back<M>(&mut self, released: Released<M>) {
+        if released.bytes.capacity() <= Room::MOST {
+            self.room.bytes = released.bytes;
+        }
+    }
+
     /// The reply that was sent to this request, if it was answered before.
     pub fn stored<M: Message>(&self, request: &Request) -> Result<Option<Released<M>>, Refusal> {
         let Some(grant) = self.grant else { return Ok(None) };
@@ -372,8 +395,8 @@ impl Store {
         sums: Unreleased<M>,
     ) -> Result<Released<M>, AttributesDivisionError> {
         let Reserved { asked, drawn, ticket, noise, claimed } = paid;
-        let mut writer = Writer::with_capacity(1000);
-        let noised = M::finish(asked, drawn, sums.0, &mut writer)
+        let mut writer = Writer::over(std::mem::take(&mut self.room.bytes));
+        let noised = M::finish(asked, drawn, sums.0, (&mut writer, &mut self.room))
             .map_err(|Unpriced| AttributesDivisionError::Unpriced)?;
         let bytes = writer.finish();
         let hash = if claimed { Sha256::digest(&bytes).into() } else { [0; 32] };

@@ -36,6 +36,7 @@ use steffle_wire::{CodecError, FeatureReply, FeatureSums, Summed, Writer};
 use super::bounds::{self, CLASSES};
 use super::door::{Held, Message, Price, Released, Request, Unpriced, Work};
 use super::price::{IntegerNoise, PriceError, largest};
+use super::room::Room;
 use super::units::UnitsOf;
 use super::{Terms, UnitList};
 use crate::Capped;
@@ -233,6 +234,7 @@ impl Work for FeatureMessage {
     fn draw(
         asked: &AskedFeatures,
         source: &mut impl NoiseSource,
+        _: &mut Room,
     ) -> Result<Vec<Vec<Vec<i128>>>, Refusal> {
         let silo = |silo: &AskedSilo| {
             let mut draw = |_| match silo.noise {
@@ -267,7 +269,7 @@ impl Work for FeatureMessage {
         asked: Box<AskedFeatures>,
         drawn: Vec<Vec<Vec<i128>>>,
         sums: SummedFeatures,
-        writer: &mut Writer,
+        (writer, _): (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced> {
         let AskedFeatures { classes, silos } = *asked;
         if sums.unpriced || sums.silos.iter().any(|own| own.len() != sent(classes).len()) {

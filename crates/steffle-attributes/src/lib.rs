@@ -22,6 +22,7 @@ mod measured;
 pub mod noise;
 mod noised;
 mod price;
+mod room;
 mod share;
 mod store;
 mod sums;

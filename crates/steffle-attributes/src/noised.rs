@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use steffle_model::decode::{complete, unwhiten};
 use steffle_model::linear::Whitening;
-use steffle_model::model::{Gradient, kernel};
+use steffle_model::model::Gradient;
 use steffle_model::record::GRID;
 use steffle_wire::PrivateSums;
 
 use super::NoiseScale;
 use super::price::{IntegerNoise, Noises};
+use super::room::zeros_in;
 use super::sums::{AskedSums, DrawnSums, Shape, SummedSums};
 use crate::noise::NoiseSource;
 
@@ -38,16 +39,23 @@ pub(super) struct Integer {
 }
 
 impl Drawn {
-    pub(super) fn new(noise: &Noise, shape: &Shape, source: &mut impl NoiseSource) -> Self {
+    /// Of Gaussians, in the room of old ones.
+    pub(super) fn new(
+        noise: &Noise,
+        shape: &Shape,
+        source: &mut impl NoiseSource,
+        room: &mut [Vec<Vec<f64>>; 2],
+    ) -> Self {
         let (cells, classes, columns) = shape.tables;
         match noise {
             Noise::None => Self::None,
             Noise::Gaussian(scale, factor) => {
-                let mut thetas = vec![kernel::zeros(shape.parameters()); shape.messages];
+                let [thetas, tables] = std::mem::take(room);
+                let mut thetas = zeros_in(thetas, shape.messages, shape.parameters());
                 thetas
                     .iter_mut()
                     .for_each(|theta| source.add_gaussian(scale.theta * factor, theta));
-                let mut tables = vec![kernel::zeros(classes * columns); cells];
+                let mut tables = zeros_in(tables, cells, classes * columns);
                 for (cell, scales) in tables.iter_mut().zip(&scale.table) {
                     for (row, &scale) in cell.chunks_exact_mut(columns).zip(scales) {
                         source.add_gaussian(scale * factor, row);
@@ -69,8 +77,14 @@ impl Drawn {
     }
 }
 
-/// The sums with their noise. Everything after its addition is post-processing.
-pub(super) fn noised(asked: &AskedSums, drawn: DrawnSums, sums: SummedSums) -> PrivateSums {
+/// The sums with their noise. Everything after its addition is post-processing. Sums whose memory is not
+/// the reply's are left in `room`.
+pub(super) fn noised(
+    asked: &AskedSums,
+    drawn: DrawnSums,
+    room: &mut Option<SummedSums>,
+    mut sums: SummedSums,
+) -> PrivateSums {
     let DrawnSums { noise, scale, .. } = drawn;
     let classes = asked.shape.tables.1;
     let k = classes as f64;
@@ -81,14 +95,18 @@ pub(super) fn noised(asked: &AskedSums, drawn: DrawnSums, sums: SummedSums) -> P
             for (noise, sum) in thetas.iter_mut().zip(&sums.thetas) {
                 sum.add_to(noise);
             }
-            let SummedSums { tables: mut own, .. } = sums;
-            complete_pairs(&mut own, classes);
-            for (noise, sum) in tables.iter_mut().zip(&own) {
+            complete_pairs(&mut sums.tables, classes);
+            for (noise, sum) in tables.iter_mut().zip(&sums.tables) {
                 noise.iter_mut().zip(sum).for_each(|(noise, sum)| *noise += sum / k);
             }
+            *room = Some(sums);
             PrivateSums::of(tables, thetas)
         }
-        Drawn::Integer { theta, table } => integers(asked, &sums, theta.as_ref(), table.as_ref()),
+        Drawn::Integer { theta, table } => {
+            let reply = integers(asked, &sums, theta.as_ref(), table.as_ref());
+            *room = Some(sums);
+            reply
+        }
     };
     if scale != 1.0 {
         let all = reply.thetas.iter_mut().chain(&mut reply.tables).flatten();

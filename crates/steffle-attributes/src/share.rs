@@ -37,6 +37,7 @@ use super::bounds::{self, CLASSES};
 use super::door::{Held, Message, Price, Request, Unpriced, Work};
 use super::features::{Asking, class_sum, digest, sent, unit_moves};
 use super::price::{IntegerNoise, PriceError, largest};
+use super::room::Room;
 use crate::noise::{LARGEST_SCALE, NoiseSource};
 
 /// The message of a one-shot run whose sites share noise.
@@ -111,7 +112,11 @@ impl Work for ShareMessage {
     type Chunk<'a> = Asking<'a>;
     type Reply = FeatureShare;
 
-    fn draw(asked: &AskedShare, source: &mut impl NoiseSource) -> Result<Vec<Vec<i128>>, Refusal> {
+    fn draw(
+        asked: &AskedShare,
+        source: &mut impl NoiseSource,
+        _: &mut Room,
+    ) -> Result<Vec<Vec<i128>>, Refusal> {
         let draw = |_| source.discrete_gaussians(asked.noise.sigma, asked.size);
         Ok(sent(asked.classes).map(draw).collect())
     }
@@ -136,7 +141,7 @@ impl Work for ShareMessage {
         asked: Box<AskedShare>,
         drawn: Vec<Vec<i128>>,
         SummedShare { sums, unpriced }: SummedShare,
-        writer: &mut Writer,
+        (writer, _): (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced> {
         if unpriced || sums.len() != drawn.len() {
             return Err(Unpriced);

@@ -9,10 +9,11 @@ use steffle_privacy::ledger::{Kind, Refusal};
 use steffle_privacy::{Poisson, Sampler};
 use steffle_wire::{CodecError, PrivateSums, SumRoom, Summed, Writer};
 
-use super::door::{Held, Message, Released, Reserved, Unpriced, Unreleased, Work};
+use super::door::{Held, Message, Released, Reserved, Store, Unpriced, Unreleased, Work};
 use super::integers::{Digest, Integers};
 use super::lattice::{Centred, Lattice};
 use super::noised::{Drawn, Noise, noised};
+use super::room::{Blocks, Room, zeros_in};
 use super::units::UnitsOf;
 use super::{Combinations, MISSING_CLASS};
 use crate::noise::NoiseSource;
@@ -66,7 +67,7 @@ pub(super) struct Shape {
     /// Theta messages.
     pub(super) messages: usize,
     /// The model's layers.
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Blocks,
     /// Cells, classes and columns of the tables.
     pub(super) tables: (usize, usize, usize),
 }
@@ -147,8 +148,12 @@ impl Work for Sums {
     type Chunk<'a> = SumsChunk<'a>;
     type Reply = PrivateSums;
 
-    fn draw(asked: &AskedSums, source: &mut impl NoiseSource) -> Result<DrawnSums, Refusal> {
-        let noise = Drawn::new(&asked.noise, &asked.shape, source);
+    fn draw(
+        asked: &AskedSums,
+        source: &mut impl NoiseSource,
+        room: &mut Room,
+    ) -> Result<DrawnSums, Refusal> {
+        let noise = Drawn::new(&asked.noise, &asked.shape, source, &mut room.noise);
         let mut chosen = asked.left_out.as_ref().map(|out| out.iter().map(|out| !out).collect());
         let mut scale = 1.0;
         if let Some((coin, units)) = &asked.coins {
@@ -196,11 +201,14 @@ impl Work for Sums {
         asked: Box<AskedSums>,
         drawn: DrawnSums,
         sums: SummedSums,
-        writer: &mut Writer,
+        (writer, room): (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced> {
         asked.fits(&sums)?;
         let any = asked.noise != Noise::None;
-        noised(&asked, drawn, sums).write(writer);
+        let reply = noised(&asked, drawn, &mut room.summed, sums);
+        reply.write(writer);
+        room.noise = [reply.thetas, reply.tables];
+        room.keep(asked);
         Ok(any)
     }
 }
@@ -227,6 +235,20 @@ pub trait RoundMessage:
 impl RoundMessage for Sums {}
 
 impl<M: RoundMessage> Unreleased<M> {
+    /// The same as [`empty`](Self::empty), in the room of sums that were sent.
+    pub fn empty_in(store: &mut Store, paid: &Reserved<M>) -> Self {
+        let Some(SummedSums { tables, mut thetas, .. }) = store.room.summed.take() else {
+            return Self::empty(paid);
+        };
+        let AskedSums { shape, .. } = paid.asked();
+        let (cells, classes, columns) = shape.tables;
+        thetas.truncate(shape.messages);
+        thetas.iter_mut().for_each(|theta| theta.clear_for(&shape.blocks));
+        thetas.resize_with(shape.messages, || Gradient::of_blocks(&shape.blocks));
+        let tables = zeros_in(tables, cells, classes * columns);
+        Self(SummedSums { tables, thetas, digest: Digest::default(), outside: false })
+    }
+
     /// Empty sums of what a paid price asked for.
     pub fn empty(paid: &Reserved<M>) -> Self {
         let AskedSums { shape, .. } = paid.asked();

@@ -41,6 +41,7 @@ use steffle_wire::{CodecError, Summed, SumsShare, Writer};
 
 use super::door::{Held, Message, Released, Unpriced, Work};
 use super::noised::{Drawn, Integer, theta_integers};
+use super::room::Room;
 use super::sums::{AskedSums, DrawnSums, RoundMessage, SummedSums, Sums, SumsChunk};
 use crate::noise::NoiseSource;
 
@@ -62,8 +63,12 @@ impl Work for SharedSums {
     type Chunk<'a> = SumsChunk<'a>;
     type Reply = SumsShare;
 
-    fn draw(asked: &AskedSums, source: &mut impl NoiseSource) -> Result<DrawnSums, Refusal> {
-        Sums::draw(asked, source)
+    fn draw(
+        asked: &AskedSums,
+        source: &mut impl NoiseSource,
+        room: &mut Room,
+    ) -> Result<DrawnSums, Refusal> {
+        Sums::draw(asked, source, room)
     }
 
     fn add(
@@ -80,7 +85,7 @@ impl Work for SharedSums {
         asked: Box<AskedSums>,
         drawn: DrawnSums,
         sums: SummedSums,
-        writer: &mut Writer,
+        (writer, room): (&mut Writer, &mut Room),
     ) -> Result<bool, Unpriced> {
         asked.fits(&sums)?;
         let DrawnSums { noise: Drawn::Integer { theta, table: Some(table) }, .. } = drawn else {
@@ -97,6 +102,8 @@ impl Work for SharedSums {
         let own = own.map(|own| own.iter().map(|&sum| sum as i128).collect());
         let tables = share(own, &table);
         SumsShare { thetas, tables }.write(writer);
+        room.summed = Some(sums);
+        room.keep(asked);
         Ok(true)
     }
 }

@@ -38,6 +38,7 @@ pub enum Purpose {
 ///
 /// The four numbers are the key itself, not a hash of it: different arguments are different
 /// ChaCha keys, hence unrelated streams.
+#[inline]
 pub fn stream(seed: u64, node: u64, purpose: Purpose, round: u64) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());

@@ -154,7 +154,8 @@ impl Problem for ChiSquareGame {
     /// `sum_c w_c D_c` of the released tables, negative entries (noise) taken as 0.
     fn violation(&self, answers: &Aggregate) -> f64 {
         let cell = |(at, cell): (usize, &crate::server::AggregateCell)| {
-            let table: Vec<f64> = cell.table().iter().map(|mass| mass.max(0.0)).collect();
+            let mut table = cell.table();
+            table.iter_mut().for_each(|mass| *mass = mass.max(0.0));
             self.share(at) * divergence(&table, self.labels)
         };
         answers.cells.iter().enumerate().map(cell).sum()

@@ -359,6 +359,14 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A whole message of one value, in the room of an old one. Where it is refused, the old one is gone.
+pub fn decode_in<T: Decode>(old: Option<T>, mut reader: Reader<'_>) -> Result<T, CodecError> {
+    let Some(mut value) = old else { return decode(reader) };
+    value.decode_over(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
 /// A whole message of one value.
 pub fn decode<T: Decode>(mut reader: Reader<'_>) -> Result<T, CodecError> {
     let value = T::decode(&mut reader)?;

@@ -32,7 +32,7 @@ mod terms;
 mod transport;
 
 pub use classes::Classes;
-pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode};
+pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode, decode_in};
 pub use counts::{Count, CountReply, Decisions, NoisyCounts, NoisyTotals, PublicCounts};
 pub use envelope::{
     Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal, seal_in,

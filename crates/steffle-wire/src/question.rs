@@ -14,12 +14,18 @@ pub struct CellQuestion {
 impl CellQuestion {
     /// What all classes share: the mean of the rows. Both divisions centre by it.
     pub fn mean(&self, classes: usize) -> Vec<f64> {
+        self.means(classes).collect()
+    }
+
+    /// The same, one column after the other.
+    pub fn means(&self, classes: usize) -> impl Iterator<Item = f64> {
         let columns = self.quadratic.len();
-        if let (2, Some((zero, one))) = (classes, self.combinations.split_at_checked(columns)) {
-            return zero.iter().zip(one).map(|(zero, one)| zero / 2.0 + one / 2.0).collect();
-        }
-        let column = |u: usize| self.combinations.iter().skip(u).step_by(columns).sum::<f64>();
-        (0..columns).map(|u| column(u) / classes as f64).collect()
+        let halves = self.combinations.split_at_checked(columns).filter(|_| classes == 2);
+        let column = move |u: usize| self.combinations.iter().skip(u).step_by(columns).sum::<f64>();
+        (0..columns).map(move |u| match halves {
+            Some((zero, one)) if u < one.len() => zero[u] / 2.0 + one[u] / 2.0,
+            _ => column(u) / classes as f64,
+        })
     }
 
     pub(super) fn write_all(cells: &[Self], writer: &mut Writer) {
@@ -30,10 +36,18 @@ impl CellQuestion {
         }
     }
 
-    pub(super) fn read_all(reader: &mut Reader<'_>) -> Result<Vec<Self>, CodecError> {
-        let count = reader.u32()?;
-        let cell = |_| Ok(Self { combinations: reader.f64s()?, quadratic: reader.f64s()? });
-        (0..count).map(cell).collect()
+    /// Reads cells in place of old ones. Memory is taken as they come.
+    fn read_over(cells: &mut Vec<Self>, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        let count = reader.u32()? as usize;
+        cells.truncate(count);
+        for cell in &mut *cells {
+            reader.list_over(&mut cell.combinations, f64::from_le_bytes)?;
+            reader.list_over(&mut cell.quadratic, f64::from_le_bytes)?;
+        }
+        for _ in cells.len()..count {
+            cells.push(Self { combinations: reader.f64s()?, quadratic: reader.f64s()? });
+        }
+        Ok(())
     }
 }
 
@@ -242,15 +256,23 @@ impl Decode for Batch {
 
 impl Decode for Question {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let batch = Batch::decode(reader)?;
-        let theta = reader.f64s()?;
-        let cells = CellQuestion::read_all(reader)?;
-        let form = match reader.u8()? {
+        let (theta, cells) = (Vec::new(), Vec::new());
+        let mut question =
+            Self { theta, cells, form: Form::Centred, batch: Batch::All, loss: false };
+        question.decode_over(reader)?;
+        Ok(question)
+    }
+
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        self.batch = Batch::decode(reader)?;
+        reader.list_over(&mut self.theta, f64::from_le_bytes)?;
+        CellQuestion::read_over(&mut self.cells, reader)?;
+        self.form = match reader.u8()? {
             0 => Form::Centred,
             1 => Form::Clipped { limit: reader.f64()? },
             found => return Err(CodecError::Tag { what: "form", found }),
         };
-        let loss = reader.flag("loss flag")?;
-        Ok(Self { theta, cells, form, batch, loss })
+        self.loss = reader.flag("loss flag")?;
+        Ok(())
     }
 }

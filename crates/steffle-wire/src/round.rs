@@ -112,6 +112,20 @@ impl Decode for Round<'_> {
         let share = reader.option("share", RoundScale::decode)?;
         Ok(Self { question, noise: noise.map(Cow::Owned), share })
     }
+
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        match &mut self.question {
+            Cow::Owned(question) => question.decode_over(reader)?,
+            lent @ Cow::Borrowed(_) => *lent = Cow::Owned(Question::decode(reader)?),
+        }
+        match (&mut self.noise, reader.flag("noise")?) {
+            (Some(Cow::Owned(noise)), true) => noise.decode_over(reader)?,
+            (noise, true) => *noise = Some(Cow::Owned(NoiseScale::decode(reader)?)),
+            (noise, false) => *noise = None,
+        }
+        self.share = reader.option("share", RoundScale::decode)?;
+        Ok(())
+    }
 }
 
 impl Encode for NoiseScale {
@@ -124,9 +138,14 @@ impl Encode for NoiseScale {
 
 impl Decode for NoiseScale {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
-        let (theta, count) = (reader.f64()?, reader.u32()?);
-        let table = (0..count).map(|_| reader.f64s()).collect::<Result<_, _>>()?;
-        Ok(Self { theta, table })
+        let mut scale = Self { theta: 0.0, table: Vec::new() };
+        scale.decode_over(reader)?;
+        Ok(scale)
+    }
+
+    fn decode_over(&mut self, reader: &mut Reader<'_>) -> Result<(), CodecError> {
+        self.theta = reader.f64()?;
+        reader.vectors_over(&mut self.table)
     }
 }
 

@@ -307,3 +307,43 @@ fn terms_that_mean_nothing_are_refused() {
         assert!(read_terms(0.1, table).unwrap_err().to_string().contains("from 0 to 1"));
     }
 }
+
+/// A round that is read in the room of another is the one that was written, whichever was there before.
+#[test]
+fn rounds_are_read_the_same_in_any_room() {
+    use std::borrow::Cow;
+
+    let noise = |table: Vec<Vec<f64>>| Some(Cow::Owned(NoiseScale { theta: 0.5, table }));
+    let one = CellQuestion { combinations: vec![2.0; 6], quadratic: vec![0.5; 3] };
+    let centred = Question {
+        theta: vec![3.0; 5],
+        cells: vec![one],
+        form: Form::Centred,
+        batch: Batch::All,
+        loss: false,
+    };
+    let nothing = Question { theta: Vec::new(), cells: Vec::new(), ..centred.clone() };
+    let rounds = [
+        (question(), noise(vec![vec![1.0, 2.0], vec![3.0]])),
+        (centred, noise(vec![vec![4.0]])),
+        (nothing, None),
+        (question(), noise(Vec::new())),
+    ];
+    let rounds = rounds.map(|(question, noise)| Round {
+        question: Cow::Owned(question),
+        noise,
+        share: None,
+    });
+    for old in &rounds {
+        for new in &rounds {
+            let mut writer = Writer::default();
+            new.encode(&mut writer);
+            let bytes = writer.finish();
+            let read = decode_in(Some(old.clone()), Reader::new(&bytes)).unwrap();
+            assert_eq!(&read, new);
+            assert_eq!(&decode_in::<Round<'_>>(None, Reader::new(&bytes)).unwrap(), new);
+            let cut = Reader::new(&bytes[..bytes.len() - 1]);
+            assert!(decode_in(Some(old.clone()), cut).is_err());
+        }
+    }
+}

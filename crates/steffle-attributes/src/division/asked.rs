@@ -7,6 +7,7 @@ use steffle_wire::{Form, Question};
 
 use crate::lattice::{Centred, Lattice, Sizes};
 use crate::measured::{MeasureRoom, Measuring};
+use crate::room::Room;
 use crate::sums::AskedForm;
 use crate::{Combinations, PriceError, bounds};
 
@@ -46,11 +47,11 @@ impl Asked {
     }
 
     /// One about sums as they are.
-    pub(super) fn plain(question: &Question, classes: usize) -> Self {
+    pub(super) fn plain(question: &Question, classes: usize, room: &mut Room) -> Self {
         Self(match question.form {
             Form::Centred => AskedForm::Centred(Centred::new(question, classes), None),
             Form::Clipped { limit } => {
-                AskedForm::Clipped(Combinations::new(question, classes, limit))
+                AskedForm::Clipped(Combinations::new(question, classes, limit, room.combinations()))
             }
         })
     }

@@ -51,6 +51,7 @@ pub struct SimulatedNoise(ChaCha8Rng);
 
 impl SimulatedNoise {
     /// The noise of `node` in `round` of the run with this seed.
+    #[inline]
     pub fn new(seed: u64, node: u64, round: u64) -> Self {
         Self(stream(seed, node, Purpose::Noise, round))
     }
@@ -115,6 +116,7 @@ pub enum NodeNoise {
 
 impl NodeNoise {
     /// The noise of `node` in `round`; `None` when the operating system gives no key.
+    #[inline]
     pub fn new(kind: NoiseKind, seed: u64, node: u64, round: u64) -> Option<Self> {
         Some(match kind {
             NoiseKind::Simulation => Self::Simulated(SimulatedNoise::new(seed, node, round)),

@@ -256,9 +256,9 @@ impl Gradient {
 
     /// Zero, in the shape of `blocks`.
     pub fn of_blocks(blocks: &[Block]) -> Self {
-        let parameters: usize = blocks.iter().map(Block::parameters).sum();
-        let first = blocks.first().map_or((0, 0), |block| (block.parameters(), block.outputs));
-        Self { sums: kernel::zeros(parameters + first.1), first, spare: Vec::new() }
+        let mut zero = Self { sums: Vec::new(), first: (0, 0), spare: Vec::new() };
+        zero.clear_for(blocks);
+        zero
     }
 
     /// Adds the pullbacks of a chunk whose factors have one column, with combination 1.
@@ -327,6 +327,15 @@ impl Gradient {
         self.spare.clear();
     }
 
+    /// Back to zero, in the shape of `blocks`.
+    pub fn clear_for(&mut self, blocks: &[Block]) {
+        let parameters: usize = blocks.iter().map(Block::parameters).sum();
+        self.first = blocks.first().map_or((0, 0), |block| (block.parameters(), block.outputs));
+        self.sums.clear();
+        self.sums.resize(parameters + self.first.1, 0.0);
+        self.spare.clear();
+    }
+
     /// Adds another sum of the same shape.
     pub fn merge(&mut self, other: &Self) {
         self.sums.iter_mut().zip(&other.sums).for_each(|(mine, theirs)| *mine += theirs);
@@ -342,6 +351,16 @@ impl Gradient {
         flat.extend_from_slice(&self.sums[end + pad..]);
         flat.iter_mut().zip(&self.spare[..self.spare.len().min(end)]).for_each(|(s, x)| *s += x);
         flat
+    }
+
+    /// The sum in the order of theta, times `scale`, in place of what was there.
+    pub fn scaled_into(&self, scale: f64, flat: &mut Vec<f64>) {
+        let (end, pad) = self.first;
+        flat.clear();
+        flat.extend_from_slice(&self.sums[..end]);
+        flat.extend_from_slice(&self.sums[end + pad..]);
+        flat.iter_mut().zip(&self.spare[..self.spare.len().min(end)]).for_each(|(s, x)| *s += x);
+        flat.iter_mut().for_each(|sum| *sum *= scale);
     }
 
     /// Adds the sum, in the order of theta, to `flat`.

@@ -95,11 +95,21 @@ pub struct Point<'a> {
 impl<'a> Point<'a> {
     /// Prepares `model` at `theta`; the caller has checked that the lengths agree.
     pub fn new(model: &'a dyn Classifier, theta: &'a [f64]) -> Self {
-        debug_assert_eq!(theta.len(), model.parameters());
         let block = model.blocks()[0];
-        let mut first = Vec::with_capacity(block.parameters() + block.outputs);
+        Self::new_in(Vec::with_capacity(block.parameters() + block.outputs), model, theta)
+    }
+
+    /// The same, in the room of an old one.
+    pub fn new_in(room: Vec<f64>, model: &'a dyn Classifier, theta: &'a [f64]) -> Self {
+        debug_assert_eq!(theta.len(), model.parameters());
+        let (block, mut first) = (model.blocks()[0], room);
         kernel::pad(&theta[..block.parameters()], block.outputs, &mut first);
         Self { model, theta, first }
+    }
+
+    /// Its room, once it was used.
+    pub fn into_room(self) -> Vec<f64> {
+        self.first
     }
 
     /// The model.

@@ -64,7 +64,10 @@ impl Aggregate {
         let PublicSums { held, loss, gradient, cells, .. } = public;
         // In the clipped form the records divisions send no theta term.
         let clipped = cells.iter().all(|cell| cell.theta.is_empty());
-        let scaled = |values: Vec<f64>| values.iter().map(|value| scale * value).collect();
+        let scaled = |mut values: Vec<f64>| {
+            values.iter_mut().for_each(|value| *value *= scale);
+            values
+        };
         let mut thetas = private.thetas.into_iter().map(scaled);
         let one = if clipped { thetas.next() } else { None };
         let table_variance = scale * scale * private.table_variance;
@@ -72,7 +75,7 @@ impl Aggregate {
             count: cell.count,
             scores: cell.scores,
             public: cell.theta,
-            centred: table.iter().map(|value| scale * value).collect(),
+            centred: scaled(table),
             table_variance,
             private: thetas.next().unwrap_or_default(),
         });

@@ -108,6 +108,12 @@ impl Silo {
         self.answer_paid(question, round, price, noise)
     }
 
+    /// Takes back what was answered and sent, as room for the next round.
+    pub fn give_back<M: RoundMessage>(&mut self, public: PublicSums, released: Released<M>) {
+        self.records.give_back(public);
+        self.attributes.store().give_back(released);
+    }
+
     /// The same where sites share noise, of these scales, once caps and shape were agreed on.
     pub fn answer_share(
         &mut self,
@@ -155,11 +161,12 @@ impl Silo {
         Reserved<M>: Sync,
     {
         let empty = || Unreleased::<M>::empty(reserved);
+        let first = Unreleased::<M>::empty_in(self.attributes.store(), reserved);
         let store = &*self.attributes.store();
         let room = self.selection.take().unwrap_or_default();
         let (public, sums, room) = self.records.pass(
             (question, round),
-            (empty(), empty),
+            (first, empty),
             (room, Box::default),
             |sums, room, candidates, pending| {
                 store.add(reserved, SumsChunk { candidates, pending, room }, sums);

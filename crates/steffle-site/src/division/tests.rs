@@ -14,6 +14,7 @@ use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::{Accounts, Claim, Offer};
 use steffle_wire::{Batch, CellQuestion, Form, Handover, Question};
 
+use super::Silo;
 use super::records::RecordsDivision;
 
 const LAYOUT: Layout = Layout { numeric: 2, categorical: 0, features: 2 };
@@ -34,13 +35,17 @@ fn holder(ids: &[u64], classes: &[u16]) -> AttributesDivision {
     let attributes = Attributes::new(ids.to_vec(), sealed, 2).unwrap();
     let index = UnitList::index((10..15).chain([99]).zip(0..));
     let mut holder = AttributesDivision::by_id(attributes, index);
+    open(&mut holder);
+    holder
+}
+
+fn open(holder: &mut AttributesDivision) {
     let (method, mode, notion) = (String::new(), String::new(), String::new());
     let (rounds, epsilon, delta) = (1, 0.0, 0.0);
     let (claim, noise) = (Claim::Nothing, NoiseKind::Simulation);
     let offer =
         Offer { run: String::new(), method, mode, notion, rounds, epsilon, delta, claim, noise };
     holder.open(&offer.check().unwrap(), Terms::Open, Accounts::One).unwrap();
-    holder
 }
 
 fn read(released: &Released<Sums>) -> steffle_wire::PrivateSums {
@@ -216,4 +221,39 @@ fn divisions_of_one_silo_must_hold_the_same_records() {
     assert!(Attributes::new(vec![4, 5, 6], sealed(), 2).is_err());
     // A class that the schema does not know is missing: a refusal would tell of it.
     assert!(Attributes::new(vec![4, 5], sealed(), 1).is_ok());
+}
+
+/// A silo that has answered questions of other forms, batches and noise says what one that is asked for the
+/// first time says: nothing of a round is left in the memory that the next one gets.
+#[test]
+fn the_room_of_other_rounds_changes_no_bit() {
+    let silo = || {
+        let sealed = Sensitive::new(vec![0, 1, 0, 1, MISSING_CLASS]);
+        let attributes = Attributes::new((10..15).collect(), sealed, 2).unwrap();
+        let mut silo = Silo::new(records(Notion::DemographicParity), attributes).unwrap();
+        open(silo.attributes());
+        silo
+    };
+    let scale = NoiseScale { theta: 0.5, table: vec![vec![0.1, 0.2]] };
+    let clipped = question(1, Form::Clipped { limit: 0.05 });
+    let centred = question(1, Form::Centred);
+    let no_cell = Question { cells: Vec::new(), ..centred.clone() };
+    let some = Question { batch: Batch::Mini(2), ..clipped.clone() };
+    let few = Question { batch: Batch::Mini(3), loss: true, ..centred.clone() };
+    let asked = [&clipped, &some, &centred, &no_cell, &few, &centred, &clipped, &no_cell, &some];
+    let mut kept = silo();
+    for (round, question) in (1_u32..).zip(asked.repeat(2)) {
+        let terms = match round % 3 {
+            0 => Terms::Open,
+            _ => Terms::OfMean(scale.clone().into()),
+        };
+        let answer = |silo: &mut Silo| {
+            silo.attributes().change_terms(terms.clone()).unwrap();
+            let noise = &mut SimulatedNoise::new(1, 2, u64::from(round));
+            silo.answer(question, round, Request::default(), noise).unwrap()
+        };
+        let ((public, released), (first, fresh)) = (answer(&mut kept), answer(&mut silo()));
+        assert_eq!((&public, read(&released)), (&first, read(&fresh)), "round {round}");
+        kept.give_back(public, released);
+    }
 }

@@ -7,15 +7,13 @@ use steffle_attributes::{AttributesDivision, UnitList};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_privacy::ledger::Ledger;
-use steffle_wire::{
-    Answer, Done, Envelope, Join, Kind, NodeId, PrivateSums, Refused, Scores, SumRoom, Units,
-};
+use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, Units};
 
 use super::BuildScores;
 use super::holding::Taken;
 use super::letters::Letters;
 use super::once::Once;
-use super::party::{Divisions, Party, nothing};
+use super::party::{Divisions, Party, Rooms, nothing};
 use crate::division::Silo;
 use crate::division::records::RecordsDivision;
 
@@ -86,9 +84,7 @@ impl Party {
             agreed,
             pads: None,
             under: None,
-            room: Vec::new(),
-            sum_rooms: <[SumRoom; 2]>::default(),
-            read: PrivateSums::default(),
+            rooms: Rooms::default(),
         };
         let answer = party.answer_with(envelope, &mut Done, units.as_ref());
         Ok((party, answer))

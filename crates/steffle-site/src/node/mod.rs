@@ -178,7 +178,7 @@ impl Node {
     fn give_back(&mut self, reply: Vec<u8>) {
         const MOST: usize = 1 << 16;
         if let Some(party) = self.party.as_mut().filter(|_| reply.capacity() <= MOST) {
-            party.room = reply;
+            party.rooms.reply = reply;
         }
     }
 

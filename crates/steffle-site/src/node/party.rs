@@ -1,8 +1,9 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
 mod name;
+mod round;
 
-use std::borrow::Cow;
+pub(super) use round::Rooms;
 
 use steffle_attributes::Attributes;
 use steffle_attributes::AttributesDivision;
@@ -12,9 +13,8 @@ use steffle_privacy::ledger::Ledger;
 use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
-    Handover, ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part,
-    PassQuestion, PrivateSums, Question, Reader, Refused, Round, RoundReply, RunId, SchemaHash,
-    SumRoom, Summand, Summed, Terms, decode, payload, seal,
+    ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part, PassQuestion,
+    Question, Reader, Refused, RunId, SchemaHash, SumRoom, Summand, Summed, decode, payload, seal,
 };
 
 use super::letters::Letters;
@@ -58,11 +58,8 @@ pub(super) struct Party {
     pub(super) pads: Option<Pads>,
     /// The name of that mask.
     pub(super) under: Option<steffle_masks::Hash>,
-    /// Room of a reply that was read, for the next one; and of the sums in it.
-    pub(super) room: Vec<u8>,
-    pub(super) sum_rooms: [SumRoom; 2],
-    /// Room of what was released and read.
-    pub(super) read: PrivateSums,
+    /// Room of the last round, for the next one.
+    pub(super) rooms: Rooms,
 }
 
 impl Party {
@@ -162,7 +159,7 @@ impl Party {
                 let sums = self.records()?.answer_pass(&question)?;
                 self.add_up(envelope, &sums)
             }
-            Kind::Round => self.round(envelope, payload, decode(reader)?),
+            Kind::Round => self.round(envelope, payload, reader),
             Kind::Release => self.release(envelope, payload, decode(reader)?),
             Kind::Pool => {
                 let sums = self.pool(decode(reader)?)?;
@@ -216,7 +213,7 @@ impl Party {
         if let Some(mut pads) = self.pads.take() {
             reply.mask(&mut |count| pads.next(count));
         }
-        let mut room = std::mem::take(&mut self.room);
+        let mut room = std::mem::take(&mut self.rooms.reply);
         room.reserve(reply.size_hint().saturating_sub(room.len()));
         let mut answer = envelope.answered_in(room, self.me, reply);
         if let Some(letter) = letter {
@@ -268,81 +265,6 @@ impl Party {
             Some(opening) if self.pads.is_some() => told_at_the_end(closed, opening.offer),
             _ => Ok(closed),
         }
-    }
-
-    fn round(
-        &mut self,
-        envelope: &Envelope,
-        payload: &[u8],
-        asked: Round<'_>,
-    ) -> Result<Answer, Refused> {
-        let round = envelope.round;
-        if self.round.is_some_and(|last| round <= last) {
-            return Err(Refused::state(format!("round {round} is over")));
-        }
-        let Round { question, noise, share } = asked;
-        self.set_terms(noise.map(Cow::into_owned))?;
-        if let Some(scale) = share {
-            return self.round_share(envelope, payload, &question, &scale);
-        }
-        if round == 0 {
-            self.protect(&question.theta)?;
-        }
-        let mut source = self.source(round)?;
-        let silos = self.join.silos as usize;
-        let answer = match &self.divisions {
-            Divisions::Both(_) => {
-                let request = self.request(round, &[payload]);
-                let Divisions::Both(silo) = &mut self.divisions else { return Err(nothing()) };
-                let (public, private) = silo.answer(&question, round, request, &mut source)?;
-                let scale = public.scale();
-                let [first, second] = std::mem::take(&mut self.sum_rooms);
-                let private = Some(private.summed(scale, silos, (second, &mut self.read))?);
-                let public = Some(self.part_in(first, &public)?);
-                let mut reply = RoundReply { public, private, shared: None };
-                let answer = self.answer_with(envelope, &mut reply, None::<&Done>);
-                self.sum_rooms = reply.into_rooms();
-                answer
-            }
-            Divisions::Records(_) => {
-                let (public, handover) = self.records()?.answer_and_hand_over(&question, round)?;
-                let public = Some(self.part(&public)?);
-                let mut reply = RoundReply { public, private: None, shared: None };
-                self.answer_with(envelope, &mut reply, Some(&handover))
-            }
-            _ => {
-                let from = self.silos();
-                let (handovers, said) = self.letters.take::<Handover>(Kind::Round, round, from)?;
-                let parts: Vec<&[u8]> =
-                    [payload].into_iter().chain(said.iter().map(Vec::as_slice)).collect();
-                let request = self.request(round, &parts);
-                let released =
-                    self.attributes()?.answer(&question, &handovers, request, &mut source)?;
-                let holders = self.join.holders as usize;
-                let room = (SumRoom::default(), &mut self.read);
-                let private = Some(released.summed(1.0, holders, room)?);
-                let mut reply = RoundReply { public: None, private, shared: None };
-                self.answer_with(envelope, &mut reply, None::<&Done>)
-            }
-        };
-        self.round = Some(round);
-        Ok(answer)
-    }
-
-    /// The paper's noise, which the server names: a store whose run claims something refuses it.
-    fn set_terms(&mut self, noise: Option<steffle_wire::NoiseScale>) -> Result<(), Refused> {
-        if matches!(self.divisions, Divisions::Records(_)) {
-            return Ok(());
-        }
-        let store = self.attributes()?;
-        match (noise, store.terms()) {
-            // The same in every round.
-            (Some(noise), Terms::OfMean(own)) if **own == noise => {}
-            (Some(noise), _) => store.change_terms(Terms::OfMean(noise.into()))?,
-            (None, Terms::OfMean(_)) => store.change_terms(Terms::Open)?,
-            (None, _) => {}
-        }
-        Ok(())
     }
 
     /// Row caps and the noise's shape, for a run that starts at `theta`.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use steffle_attributes::{Centred, PriceError, Sizes};
 use steffle_model::blocks::{Merge, sweep};
 use steffle_model::linear::{Whitening, WhiteningError};
-use steffle_model::model::{Classifier, Pending};
+use steffle_model::model::{Classifier, Pending, Point};
 use steffle_model::record::Records;
 use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
 
@@ -79,7 +79,10 @@ pub struct RecordsDivision {
     /// What the rows weigh in sums of integers, once it was asked for.
     reach: OnceLock<Result<u64, PriceError>>,
     /// Room of the last pass, to be used again.
-    room: Option<(PublicSumming, Box<Workspace>)>,
+    room: Option<(Box<PublicSumming>, Box<Workspace>)>,
+    /// Room of the last reply, and of the parameters as kernels read them.
+    sent: PublicSums,
+    padded: Vec<f64>,
     /// Memberships in place of `s`, for methods that release it once.
     pub(super) imputed: Option<Imputed>,
     /// What evaluations of a linear model left behind.
@@ -89,7 +92,8 @@ pub struct RecordsDivision {
 /// What a pass over a batch builds up: the public sums and whatever the receiver of the
 /// candidates keeps.
 struct Summing<T> {
-    public: PublicSumming,
+    /// Boxed: it goes through many hands, and is large.
+    public: Box<PublicSumming>,
     other: T,
 }
 
@@ -134,6 +138,7 @@ impl RecordsDivision {
         let batches = Batches::new(seed, node, records.clone());
         let (protection, imputed, fitting) = (Protection::default(), None, Fitting::default());
         let (room, reach, kept) = (None, OnceLock::new(), Kept::default());
+        let (sent, padded) = (PublicSums::default(), Vec::new());
         Ok(Self {
             records,
             cells,
@@ -145,6 +150,8 @@ impl RecordsDivision {
             kept,
             reach,
             room,
+            sent,
+            padded,
             imputed,
             fitting,
         })
@@ -297,7 +304,9 @@ impl RecordsDivision {
         let objective = self.objective.as_ref();
         let model = self.model.as_ref();
         let caps = self.protection.caps();
-        let part = PublicPart::new(&self.records, &self.cells, objective, model, question, caps);
+        let padded = std::mem::take(&mut self.padded);
+        let point = Point::new_in(padded, model, &question.theta);
+        let part = PublicPart::new(&self.records, &self.cells, objective, point, question, caps);
         let (old, workspace) = self.room.take().unzip();
         let fresh = || Box::new(Workspace::new(model.layout()));
         let mut rooms = (workspace.unwrap_or_else(fresh), room);
@@ -306,7 +315,7 @@ impl RecordsDivision {
         let sums = sweep(
             batch,
             Summing { public: part.empty_in(old), other: first },
-            || Summing { public: part.empty(), other: empty() },
+            || Summing { public: Box::new(part.empty()), other: empty() },
             &mut rooms,
             || (fresh(), more()),
             |sums, (workspace, room), at, chunk, later| {
@@ -319,8 +328,15 @@ impl RecordsDivision {
                 });
             },
         );
-        let public = sums.public.finish(self.records.len(), question);
+        let sent = std::mem::take(&mut self.sent);
+        let public = sums.public.finish_in(sent, self.records.len(), question);
+        self.padded = part.point.into_room();
         self.room = Some((sums.public, rooms.0));
         (public, sums.other, rooms.1)
+    }
+
+    /// Takes back a reply that was sent, as room for the next one.
+    pub(in crate::division) fn give_back(&mut self, sent: PublicSums) {
+        self.sent = sent;
     }
 }

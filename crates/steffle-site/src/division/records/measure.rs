@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use steffle_attributes::{Asked, MeasureRoom, Measured, Measuring, Seen};
 use steffle_model::blocks::BLOCK;
-use steffle_model::model::{Pass, kernel};
+use steffle_model::model::{Pass, Point, kernel};
 use steffle_wire::{Batch, Question};
 
 use super::division::{RecordsDivision, RecordsDivisionError};
@@ -58,7 +58,8 @@ impl RecordsDivision {
         let (model, objective) = (self.model.as_ref(), self.objective.as_ref());
         let lengths = self.protection.lengths();
         let caps = self.protection.caps();
-        let public = PublicPart::new(&self.records, &self.cells, objective, model, question, caps);
+        let point = Point::new(model, &question.theta);
+        let public = PublicPart::new(&self.records, &self.cells, objective, point, question, caps);
         let batch = self.batches.draw(question.batch, round);
         // A question about no cell is about nobody.
         let which = if question.cells.is_empty() { &[] } else { batch };

@@ -1,8 +1,6 @@
 //! One pass of a chunk through the model and the objective, and the public sums it adds to.
 
-use steffle_model::model::{
-    Classifier, Coefficients, Factor, Gradient, Pass, Pending, Point, head, kernel,
-};
+use steffle_model::model::{Coefficients, Factor, Gradient, Pass, Pending, Point, head, kernel};
 use steffle_model::record::{Layout, Records, Rows};
 use steffle_wire::{CellQuestion, CellSums, Form, PublicSums, Question};
 
@@ -107,7 +105,7 @@ impl<'a> PublicPart<'a> {
         records: &'a Records,
         cells: &'a Cells,
         objective: &'a dyn Objective,
-        model: &'a dyn Classifier,
+        point: Point<'a>,
         question: &'a Question,
         caps: Caps<'a>,
     ) -> Self {
@@ -128,14 +126,16 @@ impl<'a> PublicPart<'a> {
         if commons.iter().flatten().all(|&value| value == 0.0) {
             commons.clear();
         }
-        let point = Point::new(model, &question.theta);
         Self { records, cells, objective, point, question, caps, common: commons }
     }
 
     /// Empty sums, in the room of old ones.
-    pub(in crate::division) fn empty_in(&self, old: Option<PublicSumming>) -> PublicSumming {
+    pub(in crate::division) fn empty_in(
+        &self,
+        old: Option<Box<PublicSumming>>,
+    ) -> Box<PublicSumming> {
         let Some(mut sums) = old.filter(|old| old.thetas.len() == self.common.len()) else {
-            return self.empty();
+            return Box::new(self.empty());
         };
         (sums.batch, sums.loss) = (0, 0.0);
         sums.gradient.clear();
@@ -175,9 +175,13 @@ impl<'a> PublicPart<'a> {
     /// Cells are slots; the one after the last is for records in none.
     fn fill_slots(&self, cells: &[u16], slots: &mut Vec<u32>) {
         let none = self.question.cells.len() as u32;
-        slots.clear();
-        match self.cells.same {
-            Some(cell) => slots.resize(cells.len(), u32::from(cell).min(none)),
+        let same = self.cells.same.map(|cell| u32::from(cell).min(none));
+        // All that is there may be this slot already.
+        if same.is_none() || slots.first().copied() != same {
+            slots.clear();
+        }
+        match same {
+            Some(slot) => slots.resize(cells.len(), slot),
             None => slots.extend(cells.iter().map(|&cell| u32::from(cell).min(none))),
         }
     }
@@ -281,7 +285,12 @@ impl<'a> PublicPart<'a> {
         let loss_factors = Factor::layers(model.blocks(), loss_slopes, rows, &pass.hidden);
         let factors = Factor::layers(model.blocks(), slopes, rows, &pass.hidden);
         let pending = public.map(|(gradient, (counts, totals, thetas))| {
-            count(slots, counts);
+            match self.cells.same {
+                Some(_) => {
+                    counts[slots.first().map_or(0, |&slot| slot as usize)] += which.len() as u64;
+                }
+                None => count(slots, counts),
+            }
             kernel::add_by_slot(slots, &scores.values, columns, totals);
             fetch();
             self.pend(gradient.pend(&loss_factors), thetas, slots, &factors, coefficients)
@@ -322,33 +331,36 @@ impl PublicSumming {
         }
     }
 
-    /// The reply of a silo that holds `held` records. A public theta term that is 0 everywhere is
-    /// sent as zeros, so that the reply's shape is the question's.
-    pub(in crate::division) fn finish(&self, held: usize, question: &Question) -> PublicSums {
-        let gradient = self.gradient.flatten();
-        let theta = |cell: usize| match (question.form, self.thetas.get(cell)) {
-            (Form::Clipped { .. }, _) => Vec::new(),
-            (Form::Centred, Some(theta)) => theta.flatten(),
-            (Form::Centred, None) => vec![0.0; gradient.len()],
-        };
-        let columns = question.cells.first().map_or(1, |cell| cell.quadratic.len());
+    /// The reply of a silo that holds `held` records, in the room of an old one. A public theta term that
+    /// is 0 everywhere is sent as zeros, so that the reply's shape is the question's.
+    pub(in crate::division) fn finish_in(
+        &self,
+        old: PublicSums,
+        held: usize,
+        question: &Question,
+    ) -> PublicSums {
+        let mut reply = PublicSums { held: held as u64, batch: self.batch, ..old };
         // Sums over a batch stand for all records: silos count by their size.
-        let about = PublicSums { held: held as u64, batch: self.batch, ..PublicSums::default() };
-        let scale = about.scale();
-        let scaled = |mut values: Vec<f64>| {
-            values.iter_mut().for_each(|value| *value *= scale);
-            values
-        };
-        let cells = self.counts.iter().zip(self.scores.chunks_exact(columns)).enumerate();
-        let cells = cells
-            .take(question.cells.len())
-            .map(|(cell, (&count, scores))| CellSums {
-                count: scale * count as f64,
-                scores: scaled(scores.to_vec()),
-                theta: scaled(theta(cell)),
-            })
-            .collect();
-        let (loss, gradient) = (scale * self.loss, scaled(gradient));
-        PublicSums { loss, gradient, cells, ..about }
+        let scale = reply.scale();
+        reply.loss = scale * self.loss;
+        self.gradient.scaled_into(scale, &mut reply.gradient);
+        let columns = question.cells.first().map_or(1, |cell| cell.quadratic.len());
+        let own = self.counts.iter().zip(self.scores.chunks_exact(columns));
+        let empty = || CellSums { count: 0.0, scores: Vec::new(), theta: Vec::new() };
+        reply.cells.resize_with(question.cells.len(), empty);
+        for ((at, cell), (&count, scores)) in reply.cells.iter_mut().enumerate().zip(own) {
+            cell.count = scale * count as f64;
+            cell.scores.clear();
+            cell.scores.extend(scores.iter().map(|score| score * scale));
+            match (question.form, self.thetas.get(at)) {
+                (Form::Clipped { .. }, _) => cell.theta.clear(),
+                (Form::Centred, Some(theta)) => theta.scaled_into(scale, &mut cell.theta),
+                (Form::Centred, None) => {
+                    cell.theta.clear();
+                    cell.theta.resize(reply.gradient.len(), 0.0);
+                }
+            }
+        }
+        reply
     }
 }
