@@ -1,9 +1,16 @@
 //! The journal of masks, as a file that only grows, and the secret of the run beside it.
 //!
 //! Every line has a hash of itself and of the line before, and is synced before what it allows is
-//! done. A second head, on another disk, has the number of the last line: an older copy of the journal
-//! is noticed by it. A last line that is not whole was never acted on, and is cut off. Beside it lie
-//! digests of all records, a file per epoch of the data.
+//! done. A last line that is not whole was never acted on, and is cut off. Beside it lie digests of all
+//! records, a file per epoch of the data since a roster was last accepted; older ones are removed when the
+//! journal is opened.
+//!
+//! A second head, on another disk, has the number and hash of the last line, and of the last that *stands*:
+//! one about rosters or epochs, which hold for the store's life. An older copy of the journal, or another
+//! in its place, is noticed by it, and the secret is destroyed: whatever it masked cannot be masked again.
+//! Where only lines of a run are missing, nothing else is lost, and the next run says a new hello. Where a
+//! line that stands is missing the store waits for its owner: it does not know any more with whom, or about
+//! which data, it answered, and whoever went on could tell the difference of two totals.
 //!
 //! After the last line there are zeros, written and synced some hundred lines ahead: a file that grows
 //! with every line has its new length synced, too, for which some disks take milliseconds. No line has
@@ -14,7 +21,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use steffle_masks::{Backing, Hash, Journal, Line, Secret, altered};
+use steffle_masks::{Backing, Fingerprint, Hash, Journal, Line, Secret, altered};
 
 use super::key::random;
 use super::{MaskFileError, digits, new_file, private, sync_folder};
@@ -22,17 +29,48 @@ use super::{MaskFileError, digits, new_file, private, sync_folder};
 /// The journal of a site, made where there is none; nobody else has it meanwhile. Refuses one that is
 /// damaged, in use, open to others, or older than its second head.
 pub fn open_journal(path: &Path, head: Option<&Path>) -> Result<Journal, MaskFileError> {
-    let (disk, lines) = Disk::open(path, head)?;
+    let (mut disk, lines) = Disk::open(path, head)?;
     if let Some(seen) = disk.seen()?
-        && seen > disk.lines
+        && !disk.has(&seen.last)
     {
         // What its masks covered is not known any more.
-        let (mut disk, error) = (disk, std::io::Error::other);
+        let error = std::io::Error::other;
         disk.keep(None).map_err(|why| MaskFileError::io(path, error(why)))?;
-        return Err(disk.rolled_back(seen));
+        if !disk.has(&seen.stands) {
+            return Err(disk.rolled_back(seen.last.0));
+        }
     }
     disk.write_head().map_err(|error| MaskFileError::io(path, error))?;
+    forget_epochs(path, &lines).map_err(|error| MaskFileError::io(path, error))?;
     Ok(Journal::new(lines, Box::new(disk)))
+}
+
+/// Removes digests of epochs before a roster was last accepted: nothing is compared with them any more.
+fn forget_epochs(path: &Path, lines: &[Line]) -> std::io::Result<()> {
+    let since = lines.iter().rposition(|line| matches!(line, Line::Roster(_))).unwrap_or(0);
+    let needed: Vec<PathBuf> = lines[since..]
+        .iter()
+        .filter_map(|line| match line {
+            Line::Epoch { number, .. } => Some(records_path(path, *number)),
+            _ => None,
+        })
+        .collect();
+    let begins = beside(path, "epoch-");
+    let (Some(folder), Some(begins)) = (begins.parent(), begins.file_name()) else { return Ok(()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let Some(number) =
+            name.to_str().zip(begins.to_str()).and_then(|(name, begins)| name.strip_prefix(begins))
+        else {
+            continue;
+        };
+        let own = path.with_file_name(&name);
+        if number.bytes().all(|digit| digit.is_ascii_digit()) && !needed.contains(&own) {
+            fs::remove_file(&own)?;
+        }
+    }
+    Ok(())
 }
 
 /// The roster that a journal says its store has answered under, without taking it from whoever has it;
@@ -94,12 +132,24 @@ pub fn accept_roster(path: &Path, head: Option<&Path>, roster: Hash) -> Result<(
     }
 }
 
+/// The number of a line, from 1, and its hash; 0 before there is one. Of a head that older programs wrote
+/// the hash is not known.
+type Place = (u64, Option<Hash>);
+
+/// What a second head has seen.
+struct Seen {
+    last: Place,
+    stands: Place,
+}
+
 struct Disk {
     path: PathBuf,
     file: File,
     head: Option<PathBuf>,
-    lines: u64,
-    last: Hash,
+    /// The hashes of all lines.
+    hashes: Vec<Hash>,
+    /// Lines up to the last that stands.
+    stands: usize,
     /// Where the last line ends, and the zeros after it.
     end: u64,
     room: u64,
@@ -126,12 +176,12 @@ impl Disk {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let (lines, whole, last) = read(path, &bytes)?;
+        let (lines, whole, hashes) = read(path, &bytes)?;
         // What was torn was never acted on; what is read is synced before anybody acts on it.
         file.set_len(whole).and_then(|()| file.sync_all()).map_err(failed)?;
         let (path, head) = (path.to_path_buf(), head.map(Path::to_path_buf));
-        let (end, room, count) = (whole, whole, lines.len() as u64);
-        Ok((Self { path, file, head, lines: count, last, end, room }, lines))
+        let stands = lines.iter().rposition(stands).map_or(0, |at| at + 1);
+        Ok((Self { path, file, head, hashes, stands, end: whole, room: whole }, lines))
     }
 
     /// Writes a line down for good.
@@ -150,26 +200,54 @@ impl Disk {
         Ok(())
     }
 
-    /// Lines that the second head has seen.
-    fn seen(&self) -> Result<Option<u64>, MaskFileError> {
+    /// What the second head has seen.
+    fn seen(&self) -> Result<Option<Seen>, MaskFileError> {
         let Some(head) = self.head.as_ref().filter(|head| head.exists()) else { return Ok(None) };
         let text = fs::read_to_string(head).map_err(|error| MaskFileError::io(head, error))?;
-        text.trim()
-            .parse()
-            .map(Some)
-            .map_err(|_| MaskFileError::Damaged { path: head.clone(), line: 1 })
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let number = |word: &str| word.parse::<u64>().ok();
+        let place = |count: &str, hash: &str| {
+            Some((number(count)?, Some(hash.parse::<Fingerprint>().ok()?.0)))
+        };
+        let seen = match words[..] {
+            [count] => {
+                number(count).map(|count| Seen { last: (count, None), stands: (count, None) })
+            }
+            [count, hash, stands, its_hash] => place(count, hash)
+                .zip(place(stands, its_hash))
+                .map(|(last, stands)| Seen { last, stands }),
+            _ => None,
+        };
+        seen.map(Some).ok_or_else(|| MaskFileError::Damaged { path: head.clone(), line: 1 })
+    }
+
+    /// Whether this line is the journal's own.
+    fn has(&self, (number, hash): &Place) -> bool {
+        let own = usize::try_from(*number).ok().and_then(|number| self.hash(number));
+        own.is_some_and(|own| hash.is_none_or(|hash| hash == own))
+    }
+
+    /// The hash of a line, by its number from 1.
+    fn hash(&self, number: usize) -> Option<Hash> {
+        match number {
+            0 => Some(Hash::default()),
+            _ => self.hashes.get(number - 1).copied(),
+        }
     }
 
     fn rolled_back(&self, seen: u64) -> MaskFileError {
-        let head = self.head.clone().unwrap_or_default();
-        MaskFileError::RolledBack { path: self.path.clone(), found: self.lines, head, seen }
+        let (head, found) = (self.head.clone().unwrap_or_default(), self.hashes.len() as u64);
+        MaskFileError::RolledBack { path: self.path.clone(), found, head, seen }
     }
 
     fn write_head(&self) -> std::io::Result<()> {
-        match &self.head {
-            None => Ok(()),
-            Some(head) => replace(head, self.lines.to_string().as_bytes()),
-        }
+        let Some(head) = &self.head else { return Ok(()) };
+        let place = |number: usize| {
+            let hash = self.hash(number).unwrap_or_default();
+            format!("{number} {}", digits(&hash))
+        };
+        let text = format!("{} {}", place(self.hashes.len()), place(self.stands));
+        replace(head, text.as_bytes())
     }
 
     fn secret_path(&self) -> PathBuf {
@@ -180,10 +258,13 @@ impl Disk {
 impl Backing for Disk {
     fn write(&mut self, line: &Line) -> Result<(), String> {
         let text = line.to_text();
-        let last = chained(&self.last, &text);
+        let last = chained(self.hashes.last().unwrap_or(&Hash::default()), &text);
         self.append(format!("{} {text}\n", digits(&last)).as_bytes())
             .map_err(|error| format!("cannot be written: {error}"))?;
-        (self.lines, self.last) = (self.lines + 1, last);
+        self.hashes.push(last);
+        if stands(line) {
+            self.stands = self.hashes.len();
+        }
         self.write_head()
             .map_err(|error| format!("has a second head that cannot be written: {error}"))
     }
@@ -220,21 +301,26 @@ impl Backing for Disk {
     }
 }
 
-/// Whole lines, how many bytes they are, and the hash of the last.
-fn read(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64, Hash), MaskFileError> {
-    let (mut lines, mut whole, mut last) = (Vec::new(), 0, Hash::default());
+/// Whether a line holds for the store's life, not for a run.
+fn stands(line: &Line) -> bool {
+    matches!(line, Line::Roster(_) | Line::Epoch { .. } | Line::Met { .. })
+}
+
+/// Whole lines, how many bytes they are, and the hashes of all.
+fn read(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64, Vec<Hash>), MaskFileError> {
+    let (mut lines, mut whole, mut hashes) = (Vec::new(), 0, Vec::new());
     for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
         let line = std::str::from_utf8(piece).ok().and_then(|line| line.strip_suffix('\n'));
         let read = line.and_then(|line| {
             let (hash, text) = line.split_once(' ')?;
-            let own = chained(&last, text);
+            let own = chained(hashes.last().unwrap_or(&Hash::default()), text);
             (hash == digits(&own)).then_some(own).zip(Line::from_text(text))
         });
         match read {
             Some((own, line)) => {
                 lines.push(line);
                 whole += piece.len() as u64;
-                last = own;
+                hashes.push(own);
             }
             // The last one may be torn, in any of its blocks.
             None if is_torn(piece, &bytes[whole as usize + piece.len()..]) => break,
@@ -244,7 +330,7 @@ fn read(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, u64, Hash), MaskFileErr
             }
         }
     }
-    Ok((lines, whole, last))
+    Ok((lines, whole, hashes))
 }
 
 /// Whether these bytes, before the rest of a journal, are a line that was begun, or none.

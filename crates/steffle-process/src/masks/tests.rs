@@ -99,19 +99,69 @@ fn torn_lines_are_cut_off_and_changed_ones_refused() {
     }
 }
 
+/// An older copy whose run went on after it: the secret is gone, so that no mask covers two replies, and the
+/// next run says a new hello.
 #[test]
-fn an_older_copy_is_noticed_and_its_owner_begins_anew() {
+fn an_older_copy_says_a_new_hello() {
     let folder = folder("rollback");
     let (path, head) = (folder.join("masks.journal"), folder.join("elsewhere.head"));
+    let secret = folder.join("masks.journal.secret");
     let mut journal = open_journal(&path, Some(&head)).unwrap();
-    journal.begin([1; 32], [2; 32]).unwrap();
+    let before = journal.begin([1; 32], [2; 32]).unwrap();
+    journal.meet(1, &[0, 0, 0], (0, &[5, 6, 7])).unwrap();
     let older = fs::read(&path).unwrap();
     journal.answer(3, [4; 32], [5; 32]).unwrap();
     drop(journal);
     fs::write(&path, older).unwrap();
+    let mut journal = open_journal(&path, Some(&head)).unwrap();
+    assert!(!secret.exists(), "masks of the older copy are gone");
+    // What stands for the store's life is there.
+    assert_eq!(journal.roster(), Some([1; 32]));
+    assert_eq!(journal.epoch(&[5, 6], 50), Err(JournalError::Changed(50)));
+    let after = journal.begin([1; 32], [2; 32]).unwrap();
+    assert!(after != before, "the same request begins a run of other masks");
+    journal.answer(3, [4; 32], [9; 32]).unwrap();
+    drop(journal);
+    // From there it goes on as ever.
+    assert!(open_journal(&path, Some(&head)).unwrap().begin([1; 32], [2; 32]).unwrap() == after);
+}
+
+/// An older copy that has forgotten whom it met, about which data: were it to go on, it would answer about data
+/// that differ by one record from those that it answered about. Its owner begins anew.
+#[test]
+fn an_older_copy_that_lost_what_stands_waits_for_its_owner() {
+    let folder = folder("rollback-stands");
+    let (path, head) = (folder.join("masks.journal"), folder.join("elsewhere.head"));
+    let mut journal = open_journal(&path, Some(&head)).unwrap();
+    journal.begin([1; 32], [2; 32]).unwrap();
+    let older = fs::read(&path).unwrap();
+    journal.meet(1, &[0, 0, 0], (0, &[5, 6, 7])).unwrap();
+    assert_eq!(journal.epoch(&[5, 6, 8], 50), Err(JournalError::Changed(50)));
+    drop(journal);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &older).unwrap();
     let refused = open_journal(&path, Some(&head)).err().unwrap();
-    assert!(matches!(refused, MaskFileError::RolledBack { found: 2, seen: 3, .. }), "{refused}");
+    assert!(matches!(refused, MaskFileError::RolledBack { found: 2, seen: 4, .. }), "{refused}");
     assert!(!folder.join("masks.journal.secret").exists(), "masks of the older copy are gone");
+    // Why it waits: nobody else knows.
+    let forgetful = open_journal(&path, None).unwrap();
+    assert_eq!(forgetful.epoch(&[5, 6, 8], 50), Ok(0), "one record would be shown");
+    drop(forgetful);
+    // Another journal of as many lines is no better, nor is a head that is none.
+    let mut other = open_journal(&folder.join("other.journal"), None).unwrap();
+    other.begin([1; 32], [2; 32]).unwrap();
+    other.meet(1, &[0, 0, 0], (0, &[5, 6, 8])).unwrap();
+    drop(other);
+    fs::write(&path, fs::read(folder.join("other.journal")).unwrap()).unwrap();
+    let refused = open_journal(&path, Some(&head)).err().unwrap();
+    assert!(matches!(refused, MaskFileError::RolledBack { found: 4, seen: 4, .. }), "{refused}");
+    // A head of an older program has the number alone: whatever is missing, its owner is asked.
+    fs::write(&path, &whole).unwrap();
+    fs::write(&head, "5").unwrap();
+    assert!(matches!(open_journal(&path, Some(&head)), Err(MaskFileError::RolledBack { .. })));
+    fs::write(&head, "many").unwrap();
+    assert!(matches!(open_journal(&path, Some(&head)), Err(MaskFileError::Damaged { .. })));
+    fs::write(&head, "5").unwrap();
     accept_roster(&path, Some(&head), [1; 32]).unwrap();
     let mut journal = open_journal(&path, Some(&head)).unwrap();
     assert_eq!(journal.roster(), Some([1; 32]));
@@ -137,6 +187,7 @@ fn epochs_outlive_the_process() {
     let few = journal.meet(1, &[1, 0, 0], (1, &after));
     assert_eq!(few, Err(JournalError::Few { found: 1, least: 3 }));
     journal.meet(1, &[1, 1, 1], (1, &after)).unwrap();
+    fs::write(folder.join("masks.journal.epoch-notes"), "mine").unwrap();
     assert_eq!(read_epoch(&path, &after).unwrap(), Some((1, 0)));
     // Whoever lost the digests cannot say what changed.
     fs::remove_file(folder.join("masks.journal.epoch-0")).unwrap();
@@ -145,7 +196,11 @@ fn epochs_outlive_the_process() {
     drop(journal);
     accept_roster(&path, None, [1; 32]).unwrap();
     assert_eq!(read_epoch(&path, &[7]).unwrap(), None);
+    assert!(folder.join("masks.journal.epoch-1").exists());
     assert_eq!(open_journal(&path, None).unwrap().epoch(&[7], 2), Ok(2), "no number twice");
+    // Nothing is compared with what was before, and its digests are gone; whatever else lies there stays.
+    assert!(!folder.join("masks.journal.epoch-1").exists());
+    assert!(folder.join("masks.journal.epoch-notes").exists());
 }
 
 #[test]
