@@ -40,6 +40,38 @@ impl NoiseSource for Silence {
     }
 }
 
+/// No share of a sum is larger.
+pub const MOST_INTEGER: u128 = crate::share::MOST_INTEGER;
+
+/// A noise source that draws the largest noise there is, above 0 or below.
+pub struct Loud(SimulatedNoise, i128);
+
+impl Loud {
+    /// Above 0, or below.
+    pub fn new(above: bool) -> Self {
+        Self(SimulatedNoise::new(1, 1, 1), if above { 1 } else { -1 })
+    }
+}
+
+impl crate::noise::sealed::Sealed for Loud {}
+
+impl NoiseSource for Loud {
+    fn kind(&self) -> NoiseKind {
+        NoiseKind::Simulation
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.0.bits()
+    }
+
+    fn add_gaussian(&mut self, _: f64, _: &mut [f64]) {}
+
+    fn discrete_gaussians(&mut self, sigma: u128, count: usize) -> Vec<i128> {
+        let largest = (sigma * u128::from(crate::noise::LARGEST_WHOLE) - 1).cast_signed();
+        vec![self.1 * largest; count]
+    }
+}
+
 /// An offer of simulated noise.
 ///
 /// # Panics

@@ -22,10 +22,15 @@
 //! 6. A person with rows at m sites moves the sum by up to m times as far: mu times m, which no site
 //!    can see; the statement says so.
 //!
+//! 7. Sums over all sites do not leave the ring of 2^128: [`MOST_INTEGER`], by construction. So nothing is
+//!    compared, cut or refused once `s` was read: a check would be one more thing to learn from.
+//!
 //! Tests: `tests::a_share_is_added_always`, `tests::no_store_moves_the_sum_more_than_the_price`,
-//! `tests::a_person_at_two_sites_moves_the_sum_twice_as_far`.
+//! `tests::a_person_at_two_sites_moves_the_sum_twice_as_far`, `tests::the_largest_shares_add_up_in_the_ring`,
+//! `tests::nothing_is_refused_once_s_was_read`.
 
 use steffle_model::decode::ShareScale;
+use steffle_model::linear::Whitening;
 use steffle_model::record::GRID;
 use steffle_privacy::NoiseShares;
 use steffle_privacy::discrete::{SMALLEST_SCALE, slack};
@@ -38,7 +43,22 @@ use super::door::{Held, Message, Price, Request, Unpriced, Work};
 use super::features::{Asking, class_sum, digest, sent, unit_moves};
 use super::price::{IntegerNoise, PriceError, largest};
 use super::room::Room;
-use crate::noise::{LARGEST_SCALE, NoiseSource};
+use crate::noise::{LARGEST_SCALE, LARGEST_WHOLE, NoiseSource};
+
+/// No integer that a site adds to a sum, of one-shot or of a round, is larger: about 2^120.
+///
+/// # Proof
+/// Sums of integers before the whitening are at most 2^53, which what is refused before `s` is read sees to:
+/// [`Capped`](crate::Capped) and [`Lattice`](crate::lattice::Lattice). A row of the matrix has at most
+/// [`Whitening::MOST`] entries of at most [`Whitening::LARGEST`], and a shift is at most
+/// [`ShareScale::MOST_SHIFT`]: 2^113. A draw is below [`LARGEST_WHOLE`] scales, and a scale is at most
+/// [`LARGEST_SCALE`]: 2^120. The compiler adds up that [`NoiseShares::MOST`] such sites stay below 2^127.
+pub(crate) const MOST_INTEGER: u128 = {
+    let whitened = (1 << 53) * Whitening::LARGEST as u128 * Whitening::MOST as u128;
+    (whitened << ShareScale::MOST_SHIFT) + LARGEST_SCALE * LARGEST_WHOLE as u128
+};
+
+const _: () = assert!(MOST_INTEGER < (1 << 127) / NoiseShares::MOST as u128);
 
 /// The message of a one-shot run whose sites share noise.
 ///

@@ -64,7 +64,7 @@ pub(super) trait Bits {
 pub(crate) const LARGEST_SCALE: u128 = 1 << 100;
 
 /// Sizes of so many scales are drawn again.
-const LARGEST_WHOLE: u32 = 1 << 20;
+pub(crate) const LARGEST_WHOLE: u32 = 1 << 20;
 
 /// A draw with `P(y)` proportional to `exp(-y^2 / (2 sigma^2))`, for sigma from 1 to
 /// [`LARGEST_SCALE`].

@@ -2,7 +2,7 @@
 
 mod discrete;
 
-pub(crate) use discrete::LARGEST_SCALE;
+pub(crate) use discrete::{LARGEST_SCALE, LARGEST_WHOLE};
 pub use steffle_privacy::ledger::NoiseKind;
 
 use discrete::Bits;

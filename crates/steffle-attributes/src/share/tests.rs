@@ -5,7 +5,7 @@ use steffle_model::scores::Who;
 use steffle_privacy::ledger::{Accounts, Claim, Refusal};
 
 use super::*;
-use crate::attack::{Silence, offer, request};
+use crate::attack::{Loud, Silence, offer, request};
 use crate::noise::SimulatedNoise;
 use crate::{
     Attributes, AttributesDivision, AttributesDivisionError, Capped, MISSING_CLASS, Sensitive,
@@ -197,4 +197,88 @@ fn a_grant_is_for_one_kind_of_noise() {
     let asking = [(&capped, Who::Positions(&ALL[..]))];
     let refused = once.release_features(&asking, request(1), noise).unwrap_err();
     assert!(matches!(refused, AttributesDivisionError::Refused(Refusal::Kind)), "{refused:?}");
+}
+
+/// As many records as agreed steps allow, each as long as a row may be, all of one class of 64 or of another,
+/// under the largest shift, scale and draws: 127 such sites add up without wrapping, and without noise
+/// the integers are as large as the constants say, but for what this matrix has not: so many columns.
+#[test]
+fn the_largest_shares_add_up_in_the_ring() {
+    const CLASSES: usize = 64;
+    let layout = Layout { numeric: 2, categorical: 0, features: 2 };
+    // 4096 is a row's largest number; the sum of a silo's is at most 2^19, or steps are coarser.
+    let (records, longest) = (128, 4096.0_f32);
+    let numbers = (0..records).flat_map(|_| [longest, longest]).collect();
+    let rows = Rows::new(layout, records, numbers, Vec::new()).unwrap();
+    let mut gram = mean_gram(&Features::whole(&rows));
+    // A matrix that whoever sent it made so that the inverse is largest where rows are.
+    gram.scale(0.0);
+    let capped = Capped::with_gram(Features::whole(&rows), gram, None, |own| own).unwrap();
+    assert!(capped.in_agreed_steps());
+    let entries = capped.whitening().integer_rows().flatten().map(|entry| entry.unsigned_abs());
+    assert!(entries.max().unwrap() <= Whitening::LARGEST);
+    let most = ShareScale { shift: ShareScale::MOST_SHIFT, sigma: LARGEST_SCALE };
+    let who: Vec<u32> = (0..records as u32).collect();
+    let asking = || (&capped, Who::Positions(&who[..]));
+    for class in [0, 63, MISSING_CLASS] {
+        let silo = || shared(&vec![class; records], CLASSES);
+        for above in [true, false] {
+            let own = silo().release_share(asking(), most, request(1), &mut Loud::new(above));
+            let share = own.unwrap().read().unwrap();
+            assert_eq!(share.sums.len(), CLASSES);
+            for own in share.sums.iter().flatten() {
+                assert!(own.unsigned_abs() <= MOST_INTEGER, "{own}");
+                assert!(own.checked_mul(127).is_some(), "{own}");
+            }
+        }
+        let own = silo().release_share(asking(), most, request(1), &mut Silence::default());
+        let silent = own.unwrap().read().unwrap();
+        let found = silent.sums.iter().flatten().map(|own| own.unsigned_abs()).max().unwrap();
+        let columns = capped.features().size() as u128;
+        let bound =
+            ((1_u128 << 53) * u128::from(Whitening::LARGEST) * columns) << ShareScale::MOST_SHIFT;
+        assert!(found <= bound, "{found} {bound}");
+        assert!(class != 63 || found > bound / 16, "{found} {bound}: the inputs are not extreme");
+    }
+}
+
+/// From where `s` is read to where a share leaves there is no comparison with a range, and no refusal but
+/// that of sums that are not those which were priced, which depends on no class.
+#[test]
+fn nothing_is_refused_once_s_was_read() {
+    let after_s = [
+        (include_str!("../share.rs"), "    fn add(", "#[cfg(test)]"),
+        (include_str!("../sums_share.rs"), "    fn add(", "~"),
+        (include_str!("../../../steffle-wire/src/sums_share.rs"), "    pub fn summed(", "    }\n"),
+        (
+            include_str!("../../../steffle-wire/src/summed.rs"),
+            "    pub fn integers(&mut self, v",
+            "    }\n",
+        ),
+    ];
+    for (file, from, to) in after_s {
+        let begin = file.find(from).unwrap();
+        let own = &file[begin..];
+        let own = &own[..own.find(to).unwrap_or(own.len())];
+        assert!(own.lines().count() > 2, "{own}");
+        // The one refusal that there is, and a length that is no number of the message.
+        let own = own.replace("Err(Unpriced)", "").replace("len().max(1)", "");
+        for word in [
+            "Err(",
+            "clamp",
+            ".min(",
+            ".max(",
+            "checked_",
+            "saturating_mul",
+            "assert",
+            "panic",
+            " > ",
+            " < ",
+            ">=",
+            "<=",
+            "abs()",
+        ] {
+            assert!(!own.contains(word), "{word} in {own}");
+        }
+    }
 }

@@ -71,6 +71,9 @@ impl Whitening {
     /// Most features.
     pub const MOST: usize = 4096;
 
+    /// No entry is larger.
+    pub const LARGEST: u64 = 1 << (BITS + 1);
+
     /// Whitens features whose Gram matrix (a mean of `f f'`) is `gram`; refuses more than
     /// [`Whitening::MOST`] and a matrix that `gamma` does not make positive.
     pub fn new(mut gram: Symmetric, gamma: f64) -> Result<Self, WhiteningError> {
@@ -84,7 +87,7 @@ impl Whitening {
         let grid = (scale.log2().floor() - f64::from(BITS)).exp2();
         columns.iter_mut().for_each(|entry| *entry = (*entry / grid).round_ties_even());
         // Also false of what is not a number: whoever sent the matrix gets no row that hides.
-        let most = f64::from(BITS + 1).exp2();
+        let most = Self::LARGEST as f64;
         if !(grid.is_normal() && columns.iter().all(|entry| entry.abs() <= most)) {
             return Err(WhiteningError::Range);
         }

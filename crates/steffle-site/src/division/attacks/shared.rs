@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use steffle_attributes::attack::{Silence, offer, request};
+use steffle_attributes::attack::{Loud, MOST_INTEGER, Silence, offer, request};
 use steffle_attributes::noise::{NoiseSource, SimulatedNoise};
 use steffle_attributes::{Share, Terms};
 use steffle_model::decode::{RoundBounds, RoundScale, ShareScale};
@@ -252,4 +252,27 @@ fn only_rows_of_one_person_under_one_layer_are_shared() {
         assert!(division.cap_shared(length, bits).is_err(), "{length} {bits}");
     }
     division.cap_shared(1.0, BITS).unwrap();
+}
+
+/// Every store of small cases under the largest shift, scale and draws: none is refused, and 127 such sites
+/// add up without wrapping.
+#[test]
+fn the_largest_shares_of_a_round_add_up_in_the_ring() {
+    for case in cases() {
+        let question = case.question();
+        let most = ShareScale { shift: ShareScale::MOST_SHIFT, sigma: 1 << 100 };
+        let asked = scale(&question, &case);
+        let loudest = RoundScale { theta: asked.theta.map(|_| most), table: most, ..asked };
+        let mut records = Some(agreed(&case));
+        for (store, above) in case.stores().into_iter().zip([true, false].into_iter().cycle()) {
+            let mut silo = case.silo(records.take().unwrap(), &store);
+            open(&mut silo, Accounts::One, EPSILON);
+            let share = share(&mut silo, &question, 1, &loudest, &mut Loud::new(above)).unwrap();
+            records = Some(silo.into_records());
+            for own in share.thetas.iter().chain(&share.tables).flatten() {
+                assert!(own.unsigned_abs() <= MOST_INTEGER && own.checked_mul(127).is_some());
+                assert!(own.unsigned_abs() > MOST_INTEGER / 2, "the noise is not the largest");
+            }
+        }
+    }
 }
