@@ -104,6 +104,27 @@ impl AttributesDivision {
         terms: Terms,
         accounts: Accounts,
     ) -> Result<(), Refusal> {
+        self.opened(offer, terms, accounts, false)
+    }
+
+    /// The same for an offer that was accepted before this process began, also where its run has ended:
+    /// nothing new can be paid for then, and what was answered is answered again.
+    pub fn reopen(
+        &mut self,
+        offer: &CheckedOffer,
+        terms: Terms,
+        accounts: Accounts,
+    ) -> Result<(), Refusal> {
+        self.opened(offer, terms, accounts, true)
+    }
+
+    fn opened(
+        &mut self,
+        offer: &CheckedOffer,
+        terms: Terms,
+        accounts: Accounts,
+        again: bool,
+    ) -> Result<(), Refusal> {
         if let Claim::Sampled(event) = &offer.offer().claim {
             // Two classes add +a and -a; more need the curve for any pair of contributions.
             let curve = self.classes() == 2 || event.neighbours == Neighbours::Replace;
@@ -125,7 +146,7 @@ impl AttributesDivision {
             return Err(Refusal::Kind);
         }
         self.close()?;
-        self.store.open(offer, accounts)?;
+        self.store.open(offer, accounts, again)?;
         (self.terms, self.shares) = (terms, offer.offer().claim.shares());
         Ok(())
     }
@@ -133,8 +154,11 @@ impl AttributesDivision {
     /// Ends the grant: what it never reserved goes back to the budget.
     pub fn close(&mut self) -> Result<(), Refusal> {
         if let Some(grant) = self.store.grant() {
-            self.store.ledger().close(grant)?;
-            self.store.end_grant();
+            // One that was opened again may have been closed by the process before.
+            match self.store.ledger().close(grant) {
+                Ok(()) | Err(Refusal::Closed) => self.store.end_grant(),
+                Err(refused) => return Err(refused),
+            }
         }
         Ok(())
     }

@@ -313,10 +313,20 @@ impl Store {
         self.grant
     }
 
-    /// Has its ledger grant an offer, about everybody that it can be asked about.
-    pub(super) fn open(&mut self, offer: &CheckedOffer, accounts: Accounts) -> Result<(), Refusal> {
+    /// Has its ledger grant an offer, about everybody that it can be asked about; `again` where all that
+    /// follows was asked and answered before.
+    pub(super) fn open(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        again: bool,
+    ) -> Result<(), Refusal> {
         let roll = || self.units.roll(self.attributes.ids());
-        self.grant = Some(self.ledger.open(offer, accounts, &roll)?);
+        self.grant = Some(if again {
+            self.ledger.reopen(offer, accounts, &roll)?
+        } else {
+            self.ledger.open(offer, accounts, &roll)?
+        });
         self.promised |= offer.claims() && offer.offer().noise == NoiseKind::Secure;
         Ok(())
     }

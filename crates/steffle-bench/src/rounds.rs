@@ -323,6 +323,15 @@ impl<L: Ledger> Ledger for Timed<L> {
         timed(|| self.0.open(offer, accounts, roll))
     }
 
+    fn reopen(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &dyn Fn() -> Roll,
+    ) -> Result<GrantId, Refusal> {
+        timed(|| self.0.reopen(offer, accounts, roll))
+    }
+
     fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>> {
         timed(|| self.0.retired(grant, squared))
     }

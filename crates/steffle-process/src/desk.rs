@@ -92,7 +92,7 @@ impl Desk {
             record.behind.clear();
         }
         for (before, answer) in std::mem::take(&mut record.behind) {
-            if encoded(&self.node.handle(&before)) != answer {
+            if encoded(&self.node.take_in_again(&before)) != answer {
                 return Err(
                     "this site does not answer as it did before it was started again: its \
                             data have changed, or its noise is in no ledger"

@@ -96,6 +96,16 @@ pub trait Ledger: Send + Sync {
         roll: &dyn Fn() -> Roll,
     ) -> Result<GrantId, Refusal>;
 
+    /// The same where a process that was started again takes in what it was asked before: also a run of
+    /// the same words that was closed since. Nothing can be reserved from it; what it released can be
+    /// looked up and sent again.
+    fn reopen(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &dyn Fn() -> Roll,
+    ) -> Result<GrantId, Refusal>;
+
     /// The units that cannot pay `squared` any more; `None` unless each has its own account.
     fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>>;
 

@@ -80,6 +80,7 @@ impl Party {
             letters,
             opening,
             round: None,
+            again: false,
             once,
             agreed,
             pads: None,

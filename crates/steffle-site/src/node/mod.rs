@@ -66,6 +66,8 @@ pub struct Node {
     me: NodeId,
     run: Option<RunId>,
     party: Option<Party>,
+    /// What it is asked was asked and answered before its process began.
+    again: bool,
     /// The last request and its answer, to be said again.
     last: Option<Said>,
 }
@@ -91,6 +93,7 @@ impl Node {
             me: NodeId::ALL,
             run: None,
             party: None,
+            again: false,
             last: None,
         }
     }
@@ -160,6 +163,15 @@ impl Node {
                 answer
             }
         }
+    }
+
+    /// Takes in what this site was asked and answered before its process began, to be where it was: where the
+    /// book of the run was closed since, nothing new can be paid for, and what was said is said again.
+    pub fn take_in_again(&mut self, message: &[u8]) -> Answer {
+        self.again = true;
+        let answer = self.handle(message);
+        self.again = false;
+        answer
     }
 
     /// Whether this was the last request that changed something: answered, or, under masks, refused for its
@@ -380,6 +392,7 @@ impl Node {
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
             _ => {}
         }
+        party.again = self.again;
         party.under = cover.as_ref().map(Cover::name);
         let pads = cover.as_mut().and_then(|cover| cover.pads.take());
         party.answer(envelope, payload, reader, pads)

@@ -1,5 +1,6 @@
 //! A node that has joined a run: what it holds, what it was offered, what it answers.
 
+mod grant;
 mod name;
 mod round;
 
@@ -10,15 +11,13 @@ use steffle_attributes::AttributesDivision;
 use steffle_attributes::noise::NodeNoise;
 use steffle_masks::Pads;
 use steffle_privacy::ledger::Ledger;
-use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{
-    Answer, Batch, CellQuestion, Close, Closed, Decode, Done, Encode, Envelope, FitQuestion, Form,
+    Answer, Batch, CellQuestion, Close, Decode, Done, Encode, Envelope, FitQuestion, Form,
     ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part, PassQuestion,
     Question, Reader, Refused, RunId, SchemaHash, SumRoom, Summand, Summed, decode, payload, seal,
 };
 
 use super::letters::Letters;
-use super::mask::told_at_the_end;
 use super::once::Once;
 use crate::division::Silo;
 use crate::division::records::{RecordsDivision, RowCap};
@@ -50,6 +49,8 @@ pub(super) struct Party {
     pub(super) opening: Option<Opening>,
     /// Rounds up to this one are over.
     pub(super) round: Option<u32>,
+    /// What it is asked was asked and answered before its process began.
+    pub(super) again: bool,
     /// What was released once, and what follows from it.
     pub(super) once: Once,
     /// What sites agreed on that share the noise of rounds, as a hash; it is part of what a reply is.
@@ -224,47 +225,6 @@ impl Party {
             answer.letters.push(Letter { to, bytes: seal(&sealed, letter) });
         }
         answer
-    }
-
-    fn open(&mut self, opening: Opening) -> Result<Done, Refused> {
-        let offer = opening.offer.clone().check()?;
-        if let Some(shares) = opening.offer.claim.shares() {
-            self.can_share(shares)?;
-        }
-        self.list_units()?;
-        if let Divisions::Both(_) | Divisions::Records(_) = self.divisions {
-            self.records()?.unprotect();
-        }
-        let units = match &self.divisions {
-            Divisions::Both(silo) => Some(silo.records_held().records().unit_count()),
-            _ => None,
-        };
-        if !matches!(self.divisions, Divisions::Records(_)) {
-            let (terms, accounts) = opening.terms_for(units);
-            self.attributes()?.open(&offer, terms, accounts)?;
-        }
-        (self.opening, self.round, self.agreed) = (Some(opening), None, None);
-        Ok(Done)
-    }
-
-    /// How the noise of the open run is shared between sites, where it is.
-    pub(super) fn shares(&self) -> Option<NoiseShares> {
-        self.opening.as_ref()?.offer.claim.shares()
-    }
-
-    fn close(&mut self) -> Result<Closed, Refused> {
-        let opening = self.opening.take();
-        if matches!(self.divisions, Divisions::Records(_)) {
-            return Ok(Closed::default());
-        }
-        let store = self.attributes()?;
-        let (receipts, spent) = (store.receipts(), store.spent().map(Mu::value));
-        store.close()?;
-        let closed = Closed { receipts, spent };
-        match opening {
-            Some(opening) if self.pads.is_some() => told_at_the_end(closed, opening.offer),
-            _ => Ok(closed),
-        }
     }
 
     /// Row caps and the noise's shape, for a run that starts at `theta`.
