@@ -103,7 +103,8 @@ impl SharedOneShot {
 /// The Gram matrix and cap of all silos together, as the server makes them.
 fn agree(nodes: &mut Tapped, sites: u32) -> Result<Agreed, AuditError> {
     let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(1.0).max(1.0);
-    let pooled = sum(nodes, sites, &Pool::Gram { secure_aggregation: true })?;
+    let gram = Pool::Gram { secure_aggregation: true, without: Vec::new() };
+    let pooled = sum(nodes, sites, &gram)?;
     let mut gram = pooled.matrix;
     gram.scale(1.0 / first(&pooled.numbers));
     let pooled = sum(nodes, sites, &Pool::Cap { gram: gram.clone() })?;

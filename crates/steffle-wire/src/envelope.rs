@@ -7,7 +7,7 @@ use super::codec::{CodecError, Encode, Reader, Writer};
 use super::transport::Answer;
 
 /// The protocol version. Other versions are refused.
-pub const VERSION: u16 = 8;
+pub const VERSION: u16 = 9;
 
 const MAGIC: [u8; 4] = *b"STFL";
 

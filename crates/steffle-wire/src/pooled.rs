@@ -34,6 +34,16 @@ pub struct Agreed {
 }
 
 impl PooledSums {
+    /// Fewest records that must have a column before a matrix of its products may be seen.
+    pub const FEWEST: usize = 5;
+
+    /// Of the total of [`Pool::Entries`](super::Pool::Entries), the columns that some records have, but
+    /// fewer than [`PooledSums::FEWEST`]. A column that nobody has shows nobody.
+    pub fn rare(&self) -> Vec<u32> {
+        let rare = |entries: &f64| *entries > 0.0 && *entries < Self::FEWEST as f64;
+        (0..).zip(&self.numbers).filter(|(_, entries)| rare(entries)).map(|(at, _)| at).collect()
+    }
+
     /// Single numbers alone.
     pub fn of(numbers: Vec<f64>) -> Self {
         let (vectors, shares) = (Vec::new(), Vec::new());

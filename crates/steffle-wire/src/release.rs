@@ -38,6 +38,9 @@ pub enum Pool {
     Gram {
         /// The job declares that sums are added up under secure aggregation.
         secure_aggregation: bool,
+        /// Columns that so few records of all silos have that a matrix would show them, by the server's
+        /// word: nobody has them from now on.
+        without: Vec<u32>,
     },
     /// Records and cap, under the common Gram matrix.
     Cap {
@@ -54,6 +57,8 @@ pub enum Pool {
     Curvature {
         /// Where the run starts.
         theta: Vec<f64>,
+        /// Columns that are left out, as those of a Gram matrix.
+        without: Vec<u32>,
     },
     /// Records, and the length at a quantile of their rows under the common shape.
     Length {
@@ -61,6 +66,12 @@ pub enum Pool {
         gram: Option<Symmetric>,
         /// The share of rows that are not longer.
         quantile: f64,
+    },
+    /// How many records have each column. Under masks it is asked before any matrix of products: what few
+    /// records of one silo have is hidden in the total, what few of all have is not.
+    Entries {
+        /// Of features as they are released once; else of rows.
+        released: bool,
     },
 }
 
@@ -140,9 +151,10 @@ impl Decode for Release {
 impl Encode for Pool {
     fn encode(&self, writer: &mut Writer) {
         match self {
-            Self::Gram { secure_aggregation } => {
+            Self::Gram { secure_aggregation, without } => {
                 writer.u8(0);
                 writer.u8(u8::from(*secure_aggregation));
+                writer.list(without, u32::to_le_bytes);
             }
             Self::Cap { gram } => {
                 writer.u8(1);
@@ -152,14 +164,19 @@ impl Encode for Pool {
                 writer.u8(2);
                 writer.option(sums.as_ref(), |writer, sums| sums.write(writer));
             }
-            Self::Curvature { theta } => {
+            Self::Curvature { theta, without } => {
                 writer.u8(3);
                 writer.f64s(theta);
+                writer.list(without, u32::to_le_bytes);
             }
             Self::Length { gram, quantile } => {
                 writer.u8(4);
                 writer.option(gram.as_ref(), |writer, gram| gram.encode(writer));
                 writer.f64(*quantile);
+            }
+            Self::Entries { released } => {
+                writer.u8(5);
+                writer.u8(u8::from(*released));
             }
         }
     }
@@ -168,14 +185,21 @@ impl Encode for Pool {
 impl Decode for Pool {
     fn decode(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
         match reader.u8()? {
-            0 => Ok(Self::Gram { secure_aggregation: reader.flag("secure aggregation")? }),
+            0 => Ok(Self::Gram {
+                secure_aggregation: reader.flag("secure aggregation")?,
+                without: reader.list(u32::from_le_bytes)?,
+            }),
             1 => Ok(Self::Cap { gram: Symmetric::decode(reader)? }),
             2 => Ok(Self::Moments { sums: reader.option("sums", FeatureSums::decode)? }),
-            3 => Ok(Self::Curvature { theta: reader.f64s()? }),
+            3 => Ok(Self::Curvature {
+                theta: reader.f64s()?,
+                without: reader.list(u32::from_le_bytes)?,
+            }),
             4 => Ok(Self::Length {
                 gram: reader.option("shape", Symmetric::decode)?,
                 quantile: reader.f64()?,
             }),
+            5 => Ok(Self::Entries { released: reader.flag("released features")? }),
             found => Err(CodecError::Tag { what: "pool", found }),
         }
     }

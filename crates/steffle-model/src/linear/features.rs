@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use crate::model::kernel;
-use crate::record::Rows;
+use crate::record::{Rows, RowsError};
 
 /// Records that are gathered together.
 const CHUNK: usize = 256;
@@ -30,6 +30,39 @@ impl<'a> Features<'a> {
     /// Rows of their own, of which `members` count.
     pub(super) fn of_members(rows: Rows, members: Vec<u32>) -> Self {
         Self { rows: Cow::Owned(rows), members }
+    }
+
+    /// The same in which no record has these columns.
+    pub fn without(self, columns: &[u32]) -> Result<Self, RowsError> {
+        if columns.is_empty() {
+            return Ok(self);
+        }
+        let (rows, layout) = (&self.rows, self.rows.layout());
+        let mut numbers = Vec::with_capacity(rows.len() * layout.numeric);
+        let mut codes = Vec::with_capacity(rows.len() * layout.categorical);
+        for row in 0..rows.len() {
+            let own = (0_u32..).zip(rows.numeric(row));
+            numbers.extend(own.map(|(at, &x)| if columns.contains(&at) { 0.0 } else { x }));
+            let own = rows.codes(row).iter();
+            codes.extend(
+                own.map(|code| if columns.contains(code) { layout.absent() } else { *code }),
+            );
+        }
+        Ok(Self::of_members(Rows::new(layout, rows.len(), numbers, codes)?, self.members))
+    }
+
+    /// How many records have each column but the bias.
+    pub fn entries(&self) -> Vec<usize> {
+        let mut counts = vec![0_usize; self.size() + 1];
+        for &record in &self.members {
+            let numbers = self.rows.numeric(record as usize);
+            for (count, &x) in counts.iter_mut().zip(numbers) {
+                *count += usize::from(x != 0.0);
+            }
+            self.rows.codes(record as usize).iter().for_each(|&code| counts[code as usize] += 1);
+        }
+        counts.truncate(self.size() - 1);
+        counts
     }
 
     /// The rows.

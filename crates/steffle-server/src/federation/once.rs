@@ -138,7 +138,8 @@ impl<T: Transport> Federation<T> {
 
     /// The Gram matrix and cap of all silos together.
     fn agree(&mut self, secure_aggregation: bool) -> Result<Agreed, FederationError> {
-        let pooled = self.pool(&Pool::Gram { secure_aggregation })?;
+        let without = self.rare(true)?;
+        let pooled = self.pool(&Pool::Gram { secure_aggregation, without })?;
         let mut gram = pooled.matrix;
         gram.scale(1.0 / number(&pooled.numbers, 0)?.max(1.0));
         let request = Pool::Cap { gram };
@@ -146,6 +147,15 @@ impl<T: Transport> Federation<T> {
         let Pool::Cap { gram } = request else { return Err(FederationError::Empty) };
         let cap = number(&pooled.numbers, 1)? / number(&pooled.numbers, 0)?.max(1.0);
         Ok(Agreed { cap, gram })
+    }
+
+    /// Under masks, the columns that fewer than five records of all silos have: a matrix of products would
+    /// show these records, so nobody has them there. Without masks every silo looks for itself.
+    pub(super) fn rare(&mut self, released: bool) -> Result<Vec<u32>, FederationError> {
+        if self.trips.roster.masked.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(self.pool(&Pool::Entries { released })?.rare())
     }
 
     /// What all holders together released about each silo.

@@ -44,7 +44,8 @@ impl<T: Transport> Federation<T> {
         }
         let mut gram = None;
         if shaped && SHAPED.contains(&self.agreement.layout.features) {
-            let pooled = self.pool(&Pool::Curvature { theta: theta.to_vec() })?;
+            let without = self.rare(false)?;
+            let pooled = self.pool(&Pool::Curvature { theta: theta.to_vec(), without })?;
             let mut matrix = pooled.matrix;
             let weight = super::once::number(&pooled.numbers, 1)?;
             matrix.scale(1.0 / weight.max(f64::MIN_POSITIVE));

@@ -65,14 +65,16 @@ impl Allows {
 
     /// Refuses matrices that the site does not allow, and a declaration of masks that there are not.
     pub(super) fn pooled(&self, pool: &Pool, masked: bool) -> Result<(), Refused> {
-        if let Pool::Gram { secure_aggregation: true } = pool
+        if let Pool::Gram { secure_aggregation: true, .. } = pool
             && self.not_declared
             && !masked
         {
             let text = "this site's policy: its matrices are masked, and not said to be";
             return Err(Refused::new("steffle::node::policy", text));
         }
-        if self.no_pool && matches!(pool, Pool::Gram { .. } | Pool::Curvature { .. }) {
+        if self.no_pool
+            && matches!(pool, Pool::Gram { .. } | Pool::Curvature { .. } | Pool::Entries { .. })
+        {
             let text = "this site's policy: matrices of its features do not leave (pool = false)";
             return Err(Refused::new("steffle::node::policy", text));
         }

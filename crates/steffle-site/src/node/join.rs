@@ -82,6 +82,7 @@ impl Party {
             round: None,
             again: false,
             once,
+            without: None,
             agreed,
             pads: None,
             under: None,

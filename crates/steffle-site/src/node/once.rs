@@ -105,7 +105,9 @@ impl Party {
             let mut part = released.summed(self.join.holders as usize)?;
             return Ok(self.answer_with(envelope, &mut part, None::<&Done>));
         }
-        let request = self.request(0, &[payload]);
+        let left_out = self.left_out();
+        let parts: Vec<&[u8]> = [payload].into_iter().chain(left_out.as_deref()).collect();
+        let request = self.request(0, &parts);
         let classes = self.classes();
         let local = agreed.is_none();
         self.once = Once { agreed, ..Once::default() };
@@ -145,7 +147,9 @@ impl Party {
         let mut source = self.source(0)?;
         let place =
             self.place(envelope).ok_or_else(|| Refused::state("no noise is shared here"))?;
-        let request = self.request(0, &[payload, &place]);
+        let left_out = self.left_out();
+        let parts: Vec<&[u8]> = [payload, &place].into_iter().chain(left_out.as_deref()).collect();
+        let request = self.request(0, &parts);
         self.once = Once { agreed: Some(agreed), ..Once::default() };
         let ready = self.ready()?;
         let Some((records, attributes)) = self.both() else {
@@ -164,8 +168,11 @@ impl Party {
             return Ok(ready.clone());
         }
         let agreed = self.once.agreed.clone();
+        // What was agreed on is about the columns that were; a silo's own matrix about all.
+        let without = self.without.clone().filter(|_| agreed.is_some()).unwrap_or_default();
         let division = self.records()?;
-        let capped = cap(features(division)?, division.records().units(), agreed.as_ref())?;
+        let capped =
+            cap(features(division, &without)?, division.records().units(), agreed.as_ref())?;
         let ready = Arc::new(Ready { moments: capped.moments(), capped });
         self.once.features = Some(ready.clone());
         Ok(ready)
@@ -183,11 +190,23 @@ impl Party {
     pub(super) fn pool(&mut self, pool: Pool) -> Result<PooledSums, Refused> {
         let classes = self.classes();
         match pool {
-            Pool::Curvature { theta } => self.curvature(&theta),
+            Pool::Entries { released } => {
+                let rows = self.records()?;
+                let entries = if released {
+                    features(rows, &[])?.entries()
+                } else {
+                    Features::whole(rows.records().rows()).entries()
+                };
+                self.without = Some(Vec::new());
+                Ok(PooledSums::of(entries.into_iter().map(|own| own as f64).collect()))
+            }
+            Pool::Curvature { theta, without } => self.curvature(&theta, &without),
             Pool::Length { gram, quantile } => self.shape_rounds(gram, quantile),
-            Pool::Gram { secure_aggregation } => {
+            Pool::Gram { secure_aggregation, without } => {
+                self.counted()?;
                 let hidden = secure_aggregation || self.pads.is_some();
-                let features = features(self.records()?)?;
+                let features = features(self.records()?, &without)?;
+                self.without = Some(without);
                 if !hidden && let Some(rare) = rare_column(&features) {
                     return Err(rare.into());
                 }
@@ -197,8 +216,9 @@ impl Party {
                 Ok(PooledSums { matrix: gram, ..PooledSums::of(vec![count]) })
             }
             Pool::Cap { gram } => {
+                let without = self.without.clone().unwrap_or_default();
                 let division = self.records()?;
-                let features = features(division)?;
+                let features = features(division, &without)?;
                 let (count, units) = (features.count() as f64, division.records().units());
                 let capped = Capped::with_gram(features, gram, units, |own| own)
                     .map_err(OneShotError::from)?;
@@ -265,6 +285,23 @@ impl Party {
         Ok(Done)
     }
 
+    /// Columns that were left out, as a part of what a release is called.
+    fn left_out(&self) -> Option<Vec<u8>> {
+        let columns = self.without.as_ref().filter(|columns| !columns.is_empty())?;
+        Some(columns.iter().flat_map(|column| column.to_le_bytes()).collect())
+    }
+
+    /// Refuses matrices under masks before the records of every column were counted: what is in a total is
+    /// then in it for at least [`PooledSums::FEWEST`] records, if the server keeps its word.
+    pub(super) fn counted(&self) -> Result<(), Refused> {
+        if self.pads.is_none() || self.without.is_some() {
+            return Ok(());
+        }
+        Err(Refused::state(
+            "a matrix under masks, before it was asked how many records have each column",
+        ))
+    }
+
     /// Refuses what only silos that pool are asked.
     fn is_pooled(&self) -> Result<(), Refused> {
         if self.pools() { Ok(()) } else { Err(Refused::state("no matrix was agreed on")) }
@@ -319,15 +356,18 @@ fn impute_classes(
     Ok(imputed.and_then(|imputed| records.set_imputed(imputed))?)
 }
 
-/// The features of a silo's records; refuses a notion without cells.
-fn features(division: &RecordsDivision) -> Result<Features<'static>, OneShotError> {
+/// The features of a silo's records but for some columns; refuses a notion without cells.
+fn features(
+    division: &RecordsDivision,
+    without: &[u32],
+) -> Result<Features<'static>, OneShotError> {
     let parts = division.objective().parts();
     if parts == 0 {
         return Err(OneShotError::NoCell);
     }
     let features = Features::released(division.records().rows(), &division.parts(), parts)?;
     fits(&features)?;
-    Ok(features)
+    Ok(features.without(without)?)
 }
 
 /// Features, capped by their own matrix or the agreed one.

@@ -53,6 +53,9 @@ pub(super) struct Party {
     pub(super) again: bool,
     /// What was released once, and what follows from it.
     pub(super) once: Once,
+    /// Columns that so few records of all silos have that nobody has them where silos pool; `None` before
+    /// they were counted.
+    pub(super) without: Option<Vec<u32>>,
     /// What sites agreed on that share the noise of rounds, as a hash; it is part of what a reply is.
     pub(super) agreed: Option<[u8; 32]>,
     /// The mask of the reply that is being made; none without masks.

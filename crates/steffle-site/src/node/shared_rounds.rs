@@ -15,14 +15,19 @@ use crate::one_shot::rare_column;
 impl Party {
     /// The site's part of the common shape. Like every matrix of products of features it shows a level that
     /// hardly any record has, so without masks such levels are refused.
-    pub(super) fn curvature(&mut self, theta: &[f64]) -> Result<PooledSums, Refused> {
+    pub(super) fn curvature(
+        &mut self,
+        theta: &[f64],
+        without: &[u32],
+    ) -> Result<PooledSums, Refused> {
         self.shares_rounds()?;
+        self.counted()?;
         let hidden = self.pads.is_some();
         let division = self.records()?;
         if !hidden && let Some(rare) = rare_column(&Features::whole(division.records().rows())) {
             return Err(rare.into());
         }
-        let (count, weight, matrix) = division.curvature(theta)?;
+        let (count, weight, matrix) = division.curvature(theta, without)?;
         Ok(PooledSums { matrix, ..PooledSums::of(vec![count, weight]) })
     }
 

@@ -24,6 +24,7 @@ mod frames;
 mod hostile;
 mod killed;
 mod masks;
+mod rare;
 mod shared_rounds;
 mod shares;
 

@@ -42,7 +42,7 @@ fn cases() -> Vec<Case> {
 fn agreed(case: &Case) -> RecordsDivision {
     let mut division = case.division();
     let theta = vec![0.0; division.model().parameters()];
-    let (_, weight, mut gram) = division.curvature(&theta).unwrap();
+    let (_, weight, mut gram) = division.curvature(&theta, &[]).unwrap();
     gram.scale(1.0 / weight);
     let half = RowCap::quantile(0.5).unwrap();
     let (count, length) = division.shape_shared(case.shaped.then_some(gram), half).unwrap();
@@ -239,12 +239,12 @@ fn only_rows_of_one_person_under_one_layer_are_shared() {
     for case in [units, network] {
         let mut division = case.division();
         let theta = vec![0.0; division.model().parameters()];
-        assert!(division.curvature(&theta).is_err(), "{case:?}");
+        assert!(division.curvature(&theta, &[]).is_err(), "{case:?}");
         assert!(division.shape_shared(None, half).is_err(), "{case:?}");
         assert!(division.cap_shared(1.0, BITS).is_err(), "{case:?}");
     }
     let mut division = Case::base().division();
-    assert!(division.curvature(&[0.0]).is_err());
+    assert!(division.curvature(&[0.0], &[]).is_err());
     assert!(division.cap_shared(1.0, BITS).is_err(), "no lengths yet");
     assert!(division.shape_shared(Some(Symmetric::zeros(2)), half).is_err());
     division.shape_shared(None, half).unwrap();

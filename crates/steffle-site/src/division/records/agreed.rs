@@ -12,6 +12,7 @@ impl RecordsDivision {
     pub(crate) fn curvature(
         &self,
         theta: &[f64],
+        without: &[u32],
     ) -> Result<(f64, f64, Symmetric), RecordsDivisionError> {
         self.agrees()?;
         let (expected, found) = (self.model.parameters(), theta.len());
@@ -25,6 +26,7 @@ impl RecordsDivision {
         }
         let weights = curvatures(self.records.rows(), self.model.as_ref(), theta);
         let sum = weights.iter().sum();
+        let features = features.without(without).map_err(|_| RecordsDivisionError::Layout)?;
         Ok((weights.len() as f64, sum, features.gram(&weights)))
     }
 

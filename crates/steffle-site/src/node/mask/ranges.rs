@@ -71,10 +71,10 @@ pub(super) fn within(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
 
 fn pool(asked: &Pool) -> bool {
     match asked {
-        Pool::Curvature { theta: at } => theta(at),
+        Pool::Curvature { theta: at, .. } => theta(at),
         Pool::Cap { gram } => matrix(gram),
         Pool::Length { gram, .. } => gram.as_ref().is_none_or(matrix),
-        Pool::Gram { .. } | Pool::Moments { .. } => true,
+        Pool::Gram { .. } | Pool::Moments { .. } | Pool::Entries { .. } => true,
     }
 }
 

@@ -73,7 +73,7 @@ fn every_question_has_a_range() {
             inside(Kind::Pass, &PassQuestion::Look { theta: theta.clone(), imputed: false }),
             inside(Kind::Gap, &Gap { thetas: vec![vec![0.0; 2], theta.clone()] }),
             inside(Kind::Fit, &FitQuestion::Curvature { theta: theta.clone() }),
-            inside(Kind::Pool, &Pool::Curvature { theta: theta.clone() }),
+            inside(Kind::Pool, &Pool::Curvature { theta: theta.clone(), without: Vec::new() }),
         ];
         assert_eq!(asked, [theta_fits; 6], "{number}");
         let rule = Rule { intercepts: vec![0.0], weights: vec![theta.clone()] };
