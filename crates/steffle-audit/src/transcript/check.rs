@@ -7,8 +7,9 @@ use serde::Serialize;
 use steffle_privacy::ledger::{Kind as Released, hexadecimal};
 use steffle_wire::{Closed, Envelope, NodeId, Opening, Part, Role};
 
+use super::masks::Masks;
 use super::payments::{self, Private};
-use super::shape::{Says, read};
+use super::shape::{Says, is_masked, read};
 use super::{Frame, Kept, Sent};
 
 /// What was found.
@@ -34,6 +35,9 @@ pub struct Verdict {
     pub delta: Option<f64>,
     /// What the dearest store has spent on Gaussian messages.
     pub spent_mu: Option<f64>,
+    /// Of a run under masks, the totals whose masks cancel: what single sites sent is compared with
+    /// nothing there.
+    pub totals: Option<u64>,
     /// Everything that is not as it should be, in the order of the messages.
     pub mismatches: Vec<Mismatch>,
 }
@@ -91,6 +95,8 @@ struct Known {
     closed: Option<(u64, Closed)>,
     /// Whether the run went on without it.
     lost: bool,
+    /// Whether what it sends is noise.
+    masked: bool,
 }
 
 /// Checks the frames of a run, and compares them with the books of its stores, in their order,
@@ -99,12 +105,24 @@ pub fn check(frames: &[Frame], books: Option<&[Kept<'_>]>) -> Verdict {
     let mut findings = Findings::default();
     let mut run: Option<Envelope> = None;
     let mut nodes: BTreeMap<u32, Known> = BTreeMap::new();
+    let mut masks =
+        frames.first().filter(|first| is_masked(&first.bytes)).map(|_| Masks::default());
     for (frame, number) in frames.iter().zip(1..) {
         let node = nodes.entry(frame.node.0).or_default();
+        node.masked = masks.is_some();
         if let Err(what) = node.take(frame, number, &mut run) {
             findings.add(Some(number), what);
         }
+        match (&mut masks, frame.sent) {
+            (Some(masks), Sent::Request) => masks.request(frame, number, &mut findings),
+            (Some(masks), Sent::Reply) => masks.reply(frame),
+            _ => {}
+        }
     }
+    let totals = masks.map(|mut masks| {
+        masks.end(&mut findings);
+        masks.totals
+    });
     let name = run.map_or_else(String::new, |envelope| hexadecimal(&envelope.run.0));
     for node in nodes.values() {
         for asked in node.asked.values().filter(|asked| asked.waiting) {
@@ -135,6 +153,7 @@ pub fn check(frames: &[Frame], books: Option<&[Kept<'_>]>) -> Verdict {
         claimed_epsilon: claimed.map(|opening| opening.offer.epsilon),
         delta: claimed.map(|opening| opening.offer.delta),
         spent_mu: closed().filter_map(|closed| closed.spent).reduce(f64::max),
+        totals,
         mismatches: findings.0,
     }
 }
@@ -163,8 +182,8 @@ impl Known {
             _ => self.asked.values().rev().find(|asked| asked.waiting),
         };
         let release = release.and_then(|asked| asked.release);
-        let (envelope, says) =
-            read(&frame.bytes, release).map_err(|error| format!("cannot be read: {error}"))?;
+        let (envelope, says) = read(&frame.bytes, release, self.masked)
+            .map_err(|error| format!("cannot be read: {error}"))?;
         let first = run.get_or_insert(envelope);
         if envelope.run != first.run {
             return Err("a message of another run".to_owned());
@@ -280,9 +299,14 @@ impl Known {
             return findings
                 .add(Some(*opened), "the run that was offered here never ended".to_owned());
         };
-        payments::compare(*ended, (&self.private, self.sites), closed, kept, findings);
+        // Under masks a store tells how often it answered, and neither what nor at what cost.
+        let told = kept.filter(|_| !self.masked);
+        payments::compare(*ended, (&self.private, self.sites), closed, told, findings);
         payments::within(*ended, opening, closed, findings);
-        if let Some(Kept { book, .. }) = kept {
+        if let Some(Kept { book, .. }) = kept.filter(|_| self.masked) {
+            payments::counts((*opened, *ended), run, &opening.offer, closed, book, findings);
+        }
+        if let Some(Kept { book, .. }) = told {
             payments::agrees((*opened, *ended), run, &opening.offer, closed, book, findings);
         }
     }

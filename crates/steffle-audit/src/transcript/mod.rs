@@ -3,9 +3,10 @@
 //! The journal of a run is its transcript; [`read`] reads it, and refuses a file that is damaged or
 //! of a run that has not ended; [`check`] says whether the messages are those of one run that
 //! sent what it paid for, paid for what it sent, and kept within its plan. That is no attack: it
-//! shows what was done, not what it tells.
+//! shows what was done, not what it tells. Of a run under masks it can tell less: `masks.rs`.
 
 mod check;
+mod masks;
 mod payments;
 mod shape;
 

@@ -175,6 +175,27 @@ pub(super) fn agrees(
     }
 }
 
+/// What the store's own book says of a run under masks: the same offer, and as many events.
+pub(super) fn counts(
+    (opened, ended): (u64, u64),
+    run: &str,
+    offer: &Offer,
+    closed: &Closed,
+    book: &Book,
+    findings: &mut Findings,
+) {
+    let Some((_, grant)) = book.run(run) else {
+        return findings.add(Some(opened), format!("the book knows no run {run}"));
+    };
+    if grant.offer().offer() != offer {
+        findings.add(Some(opened), "the book was offered something else".to_owned());
+    }
+    let (own, told) = (grant.receipts().len(), closed.receipts.len());
+    if own != told {
+        findings.add(Some(ended), format!("{told} event(s) were told, and the book has {own}"));
+    }
+}
+
 /// An event, for people.
 fn named(receipt: &Receipt) -> String {
     let Receipt { sequence, kind, round, cost, reply, .. } = receipt;

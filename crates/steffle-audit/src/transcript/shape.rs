@@ -33,23 +33,42 @@ pub(super) struct SentPart {
     pub(super) scale: f64,
 }
 
+/// Whether a run that begins by this message is one under masks.
+pub(super) fn is_masked(bytes: &[u8]) -> bool {
+    let asked = parse(bytes).ok().filter(|(envelope, _)| envelope.kind == Kind::Describe);
+    asked.is_some_and(|(_, reader)| {
+        decode::<Describe>(reader).is_ok_and(|describe| describe.masked.is_some())
+    })
+}
+
 /// Reads all of a message; refuses one that cannot be read to its end. Releases are asked for by
-/// kind, and their replies do not say which: `asked` is what the request said.
-pub(super) fn read(bytes: &[u8], asked: Option<Released>) -> Result<(Envelope, Says), CodecError> {
+/// kind, and their replies do not say which: `asked` is what the request said. What is `masked` is noise,
+/// of which the shape alone is read.
+pub(super) fn read(
+    bytes: &[u8],
+    asked: Option<Released>,
+    masked: bool,
+) -> Result<(Envelope, Says), CodecError> {
+    let (envelope, says) = read_as(bytes, asked, masked)?;
+    let says = match says {
+        Says::Private(kind, _) if masked => Says::Private(kind, None),
+        other => other,
+    };
+    Ok((envelope, says))
+}
+
+fn read_as(
+    bytes: &[u8],
+    asked: Option<Released>,
+    masked: bool,
+) -> Result<(Envelope, Says), CodecError> {
     let (envelope, reader) = parse(bytes)?;
     let says = match (envelope.part, envelope.kind) {
         (Part::Refusal, _) => Says::Refused(decode(reader)?),
-        (Part::Request, Kind::Describe) if decode::<Describe>(reader.clone())?.masked.is_some() => {
-            return Err(CodecError::Shape(
-                "a run under masks: what one site sent is noise to everybody else, and is compared with \
-                 its book nowhere but there"
-                    .to_owned(),
-            ));
-        }
         (Part::Reply, Kind::Describe) => Says::Role(decode::<Described>(reader)?.role),
         (Part::Request, Kind::Open) => Says::Offer(Box::new(decode(reader)?)),
         (Part::Reply, Kind::Close) => Says::Closed(decode(reader)?),
-        (Part::Reply, Kind::Round) => round(reader)?,
+        (Part::Reply, Kind::Round) => round(reader, masked)?,
         (Part::Reply, Kind::Count) => counts(reader)?,
         (Part::Request, Kind::Join) => {
             let Join { silos, holders, .. } = decode(reader)?;
@@ -78,10 +97,11 @@ pub(super) fn read(bytes: &[u8], asked: Option<Released>) -> Result<(Envelope, S
 
 /// A round's reply: the part of a store is behind the public one. Where sites share noise, which they do
 /// under masks alone, it is to be read in the sum over all of them.
-fn round(mut reader: Reader<'_>) -> Result<Says, CodecError> {
+fn round(mut reader: Reader<'_>, masked: bool) -> Result<Says, CodecError> {
     decode::<<Round as Ask>::Reply>(Reader::new(reader.rest()))?;
     let public = reader.option("public sums", Summed::<PublicSums>::decode)?;
-    let scale = public.map(|public| public.total()).transpose()?.map_or(1.0, |own| own.scale());
+    let public = public.filter(|_| !masked).map(|public| public.total()).transpose()?;
+    let scale = public.map_or(1.0, |own| own.scale());
     if reader.flag("private sums")? {
         let all = reader.rest();
         Summed::<PrivateSums>::decode(&mut reader)?;

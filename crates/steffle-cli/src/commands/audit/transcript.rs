@@ -77,6 +77,15 @@ fn text(args: &TranscriptArgs, verdict: &Verdict, output: Output) -> String {
          {claim}{spent}; {compared}.",
         verdict.run, verdict.messages, verdict.nodes, verdict.private_replies, verdict.events,
     ));
+    if let Some(totals) = verdict.totals {
+        text += &wrap(&format!(
+            "A run under masks: what one site sent is noise to everybody else, and is compared with no book. \
+             Instead: all sites were asked the same in every trip, the masks of {totals} totals cancel, matrices \
+             were without columns of fewer than five records, every private reply has its event, and a book was \
+             offered the same and has as many events{}.",
+            if kept { "" } else { ", but for what follows" }
+        ));
+    }
     for mismatch in verdict.mismatches.iter().take(SHOWN) {
         text += &wrap(&format!("- {mismatch}"));
     }

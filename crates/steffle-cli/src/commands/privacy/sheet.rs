@@ -58,7 +58,7 @@ fn markdown(asked: &Value, ledger: Option<&Path>) -> Result<String, Failure> {
         "# Sign-off sheet: {}\n\n{}\n\n## What {} asked\n\n\
          | | |\n|---|---|\n| method | {}, mode {}, for {} |\n| rounds (questions of the server, one reply \
          per store each) | {} |\n| epsilon (odds about one person move by at most a factor e^epsilon) | {} \
-         |\n| delta (the chance that this fails) | {} |\n| kind | {} |\n\n{}\n\n",
+         |\n{}| delta (the chance that this fails) | {} |\n| kind | {} |\n\n{}\n\n",
         word("data"),
         "A *store* is the table of record ids and sensitive attributes of one organisation. A *release* is \
          one message of noisy numbers that leaves it. A *unit* is a person: one row, or all rows that \
@@ -69,6 +69,7 @@ fn markdown(asked: &Value, ledger: Option<&Path>) -> Result<String, Failure> {
         word("notion"),
         asked["rounds"].as_u64().map_or_else(|| "until the optimum".into(), |n| n.to_string()),
         number(&privacy["epsilon"]),
+        alone(&privacy["claim"]),
         number(&privacy["delta"]),
         privacy["kind"].as_str().unwrap_or("none"),
         privacy["statement"].as_str().unwrap_or_default(),
@@ -99,6 +100,16 @@ fn markdown(asked: &Value, ledger: Option<&Path>) -> Result<String, Failure> {
     page += "## Who agreed\n\n| name | role | date | signature |\n|---|---|---|---|\n| | privacy officer | \
              | |\n| | owner of the data | | |\n";
     Ok(page)
+}
+
+/// Of noise that sites share: against whom it is claimed, and what is left if all others help.
+fn alone(claim: &Value) -> String {
+    let Some(epsilon) = claim["epsilon_alone"].as_f64() else { return String::new() };
+    format!(
+        "| against | {} |\n| *alone*: epsilon if all other sites help the server | {} |\n",
+        claim["against"].as_str().unwrap_or("-"),
+        rounding::up(epsilon, 4)
+    )
 }
 
 /// What every store has spent: before the run and, if it happens, after it.
@@ -140,11 +151,29 @@ fn budget(ledger: Option<&Path>, asked: &Value, before: bool) -> Result<String, 
             policy.delta,
             rounding::up(spent, 4),
         );
+        // The second pot: what is promised where nobody else's noise counts.
+        if let Some(promised) = policy.epsilon_alone {
+            let spent = balance.map_or(0.0, |balance| balance.alone_epsilon_taken());
+            text += &format!(
+                "| the same, *alone* | epsilon {promised} at delta {:e} | epsilon {} | {} |\n",
+                policy.delta,
+                rounding::up(spent, 4),
+                claimed_alone(asked, before),
+            );
+        }
     }
     text += "\nEpsilons of runs are not added: with Gaussian noise the squares of mu are, where mu is \
              the signal about one person over the noise. A store that has less left refuses a run \
              before anything is read.\n\n";
     Ok(text)
+}
+
+/// What a run that is to come takes from the second pot.
+fn claimed_alone(asked: &Value, before: bool) -> String {
+    match asked["privacy"]["claim"]["epsilon_alone"].as_f64().filter(|_| before) {
+        Some(epsilon) => format!("the run alone: epsilon {}", rounding::up(epsilon, 4)),
+        None => "-".to_owned(),
+    }
 }
 
 /// What the stores noted of a run that has ended: one line per release.
