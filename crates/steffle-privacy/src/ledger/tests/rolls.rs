@@ -148,8 +148,20 @@ fn a_named_run_goes_on_and_is_opened_once() {
     assert_eq!(keeper.open(&named("run", 2.0), Accounts::One, &roll(0..3)), reused);
     assert_eq!(keeper.open(&offer, Accounts::Blocks(2), &roll(0..3)), reused);
     assert_eq!(keeper.open(&offer, Accounts::One, &roll(0..4)), reused);
+    let asked = entry(message(1e-3), Charge::All);
+    let ticket = keeper.reserve(grant, asked.clone(), NoiseKind::Secure).unwrap();
+    keeper.commit(ticket, b"noisy sums", [8; 32]).unwrap();
+    let spent = keeper.spent(grant);
     keeper.close(grant).unwrap();
     assert_eq!(keeper.open(&offer, Accounts::One, &roll(0..3)), reused);
+    // Who takes in again what was asked gets what was said, and nothing new; in other words, nothing.
+    assert_eq!(keeper.reopen(&offer, Accounts::One, &roll(0..3)), Ok(grant));
+    assert!(keeper.book().answered(grant, &asked.request).is_some());
+    assert_eq!((keeper.spent(grant), keeper.receipts(grant).len()), (spent, 1));
+    let other = Entry { request: [9; 32], ..asked };
+    assert_eq!(keeper.reserve(grant, other, NoiseKind::Secure), Err(Refusal::Closed));
+    assert_eq!(keeper.reopen(&named("run", 2.0), Accounts::One, &roll(0..3)), reused);
+    assert_eq!(keeper.reopen(&offer, Accounts::One, &roll(0..4)), reused);
 }
 
 #[test]
