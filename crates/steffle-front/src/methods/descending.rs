@@ -116,8 +116,8 @@ impl Descending {
         let legs = if study.is_split() { 2 } else { 1 };
         let improved = self.steps.server == ServerKind::Improved;
         let probes = if improved && counts.layers > 1 { PROBES } else { 0 };
-        // Shape, cap and what all take in, where noise is shared.
-        let agreeing = if self.shares.is_some() { 3 } else { 0 };
+        // How many records have each column, shape, cap and what all take in, where noise is shared.
+        let agreeing = if self.shares.is_some() { 4 } else { 0 };
         let before = counts.most_trips() + probes + agreeing;
         let trips = self.steps.rounds().map(|rounds| before + 2 + legs * (1 + rounds));
         Announced {

@@ -147,8 +147,9 @@ impl Run {
         // Opening, the release, closing, and the gap of the unconstrained model; holders elsewhere
         // release in a trip of their own, and what they released goes on to the silos.
         let release = 4 + if study.is_split() { 2 } else { 0 };
-        // Gram matrices, caps, moments, and the rule that is made of them.
-        let pooled = if self.pool { 4 } else { 0 };
+        // Under masks how many records have each column; Gram matrices, caps, moments, and the rule that
+        // is made of them.
+        let pooled = if self.pool { 4 + u32::from(self.secure_aggregation) } else { 0 };
         let (models, lambda) = match (self.target_gap, self.max_excess) {
             (Some(_), _) => (MOST_MODELS, 0.0),
             (_, Some(_)) => (excess::MOST_MODELS, 0.0),
