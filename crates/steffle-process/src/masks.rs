@@ -55,8 +55,9 @@ pub enum MaskFileError {
     },
     /// An older copy.
     #[error(
-        "{path}: has {found} lines, and {head} has seen {seen}: it is an older copy, whose masks were \
-         used. `steffle silo roster accept` begins anew, with other keys"
+        "{path}: has {found} lines, and {head} has seen {seen}: it is an older copy, or another journal, \
+         and does not know with whom, or about which data, this store answered. `steffle silo roster accept` \
+         begins anew, with other keys"
     )]
     RolledBack {
         /// Which file.

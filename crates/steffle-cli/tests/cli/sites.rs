@@ -6,6 +6,7 @@ mod abandoned;
 mod agreement;
 #[cfg(target_os = "linux")]
 mod canary;
+mod closing;
 mod faults;
 mod hostile;
 mod masks;

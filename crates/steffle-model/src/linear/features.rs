@@ -38,15 +38,20 @@ impl<'a> Features<'a> {
             return Ok(self);
         }
         let (rows, layout) = (&self.rows, self.rows.layout());
+        let mut gone = vec![false; layout.features];
+        for column in columns {
+            if let Some(gone) = gone.get_mut(*column as usize) {
+                *gone = true;
+            }
+        }
+        let is_gone = |column: u32| gone.get(column as usize).is_some_and(|gone| *gone);
         let mut numbers = Vec::with_capacity(rows.len() * layout.numeric);
         let mut codes = Vec::with_capacity(rows.len() * layout.categorical);
         for row in 0..rows.len() {
-            let own = (0_u32..).zip(rows.numeric(row));
-            numbers.extend(own.map(|(at, &x)| if columns.contains(&at) { 0.0 } else { x }));
+            let own = (0..).zip(rows.numeric(row));
+            numbers.extend(own.map(|(at, &x)| if is_gone(at) { 0.0 } else { x }));
             let own = rows.codes(row).iter();
-            codes.extend(
-                own.map(|code| if columns.contains(code) { layout.absent() } else { *code }),
-            );
+            codes.extend(own.map(|&code| if is_gone(code) { layout.absent() } else { code }));
         }
         Ok(Self::of_members(Rows::new(layout, rows.len(), numbers, codes)?, self.members))
     }
