@@ -294,6 +294,19 @@ pub(super) fn told(refused: Refused) -> Refused {
         Refused::STATE,
         Refused::MESSAGE,
     ];
+    // What a reply would cost, and what was spent before, is about the records of this site; other runs, the
+    // list of records and the book's place are nobody's business.
+    const OF_THE_BOOK: [&str; 4] = [
+        "steffle::ledger::budget",
+        "steffle::ledger::open_runs",
+        "steffle::ledger::roll",
+        "steffle::ledger::stopped",
+    ];
+    if OF_THE_BOOK.contains(&refused.code.as_str()) {
+        let text = "this site's book does not allow it, and nothing was released; under masks it does not \
+                    say more: `steffle ledger show` tells its owner";
+        return Refused::new(refused.code, text);
+    }
     if ABOUT_THE_QUESTION.iter().any(|code| refused.code.starts_with(code)) {
         return refused;
     }

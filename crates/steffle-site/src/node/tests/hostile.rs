@@ -6,7 +6,7 @@ use steffle_wire::{Describe, FitQuestion, ImputedQuestion, MaskTerms, Metric, Ta
 
 use super::killed::{KEYS, Paid, joined_with, started};
 use super::masks::{Shared, disagree, gathered, houses, rogue, site, sites};
-use super::shared_rounds::shares;
+use super::shared_rounds::{agree, rounds, shares};
 use super::*;
 
 fn terms() -> OneShotTerms {
@@ -310,4 +310,48 @@ fn data_that_changed_are_answered_about_where_enough_sites_changed() {
     assert_ne!(run(&[(0, 5), (1, 2), (2, 9)]).unwrap(), first);
     assert!(said(run(&[])).contains("fewer than 2 records"), "and not back");
     run(&[(0, 5), (1, 2), (2, 9)]).unwrap();
+}
+
+/// What a site's records would cost is a number about them: a server that offers too much, or asks for noise that
+/// is too small, is told that the book refuses, and not by how much.
+#[test]
+fn a_refusal_of_the_book_has_no_number() {
+    let nodes = || {
+        let one = |place| started(place, &Shared::default(), &Paid::default(), KEYS);
+        InProcess::new((0..3).map(one).collect())
+    };
+    let refused = |text: String| {
+        assert!(text.contains("steffle ledger show") && !text.contains("mu "), "{text}");
+    };
+    let shares = shares(3);
+    let mut federation = gathered(nodes(), Some(1)).unwrap();
+    let offer = federation.offer(Claim::Shared(shares), 5.0, 1e-6, 4).unwrap();
+    refused(said(federation.open(offer, Opening::plain)));
+    // All sites are asked for a thousandth of the noise.
+    let mut federation = gathered(Quiet(nodes()), Some(1)).unwrap();
+    agree(&mut federation, shares).unwrap();
+    refused(said(rounds(&mut federation)));
+}
+
+/// A server that asks for small shares of noise.
+struct Quiet(InProcess);
+
+impl Transport for Quiet {
+    fn nodes(&self) -> usize {
+        self.0.here().len()
+    }
+
+    fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
+        let (envelope, reader) = parse(requests[0].1).unwrap();
+        if envelope.kind != Kind::Round {
+            return self.0.exchange(requests);
+        }
+        let mut round: steffle_wire::Round<'_> = decode(reader).unwrap();
+        if let Some(scale) = &mut round.share {
+            scale.table.shift += 10;
+        }
+        let bytes = seal(&envelope, &round);
+        let all: Vec<_> = requests.iter().map(|(node, _)| (*node, &bytes[..])).collect();
+        self.0.exchange(&all)
+    }
 }
