@@ -43,6 +43,8 @@ pub(super) struct Cell {
     believed: Vec<Vec<f64>>,
     /// Variance of a number of the last message.
     heard: f64,
+    /// By how much the last move missed the table that was predicted, over what it was to do.
+    missed: f64,
     start: Began,
 }
 
@@ -87,6 +89,7 @@ impl Cell {
             slopes: Slopes::new(table.len() / labels, labels),
             believed: Vec::new(),
             heard: 0.0,
+            missed: 0.0,
             start,
         };
         cell.deviation = cell.observed(&table);
@@ -197,6 +200,17 @@ impl Cell {
         CellQuestion { combinations, quadratic }
     }
 
+    /// Whether there are more than two groups.
+    pub(super) fn many(&self) -> bool {
+        self.classes() > 2
+    }
+
+    /// By how much the last move missed the table that was predicted, over what it was to do; 0 where nothing
+    /// was learned of it.
+    pub(super) fn missed(&self) -> f64 {
+        self.missed
+    }
+
     /// Whether all public gradients are known.
     pub(super) fn ready(&self) -> bool {
         self.public.iter().all(|gradient| !gradient.is_empty())
@@ -224,6 +238,7 @@ impl Cell {
 
         let observed = self.observed(&table);
         let noise = answer.table_variance / (self.count * self.count);
+        self.missed = 0.0;
         if let Some(along) = along {
             self.correct(&observed, noise, moved, along);
         }
@@ -239,9 +254,15 @@ impl Cell {
 
     /// Turns slopes that predicted another table, by as much as noise does not explain.
     fn correct(&mut self, observed: &[f64], noise: f64, moved: &[f64], along: &[f64]) {
-        let predicted = self.slopes.predict(moved);
-        let predicted = predicted.iter().zip(&self.deviation).map(|(step, e)| e + step);
+        let step = self.slopes.predict(moved);
+        let predicted = step.iter().zip(&self.deviation).map(|(step, e)| e + step);
         let missed: Vec<f64> = observed.iter().zip(predicted).map(|(seen, e)| seen - e).collect();
+        let weights = self.weights();
+        let size = |entries: &[f64]| -> f64 {
+            let rows = entries.chunks_exact(self.labels).zip(weights.get());
+            rows.map(|(row, p)| dot(row, row) / p.max(1e-6)).sum()
+        };
+        self.missed = (size(&missed) / size(&step).max(f64::MIN_POSITIVE)).sqrt();
         let explained = (self.unsure + noise) * self.chance() * missed.len() as f64;
         let squares = dot(&missed, &missed);
         if squares > explained {

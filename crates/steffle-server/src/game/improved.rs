@@ -39,6 +39,23 @@ const WORSE: f64 = 1.5;
 /// the curvature of the start soon says nothing, and steps along it would be long and mostly noise.
 const LEAST_BEND: f64 = 1e-2;
 
+/// The rest is for slopes with next to no noise, and makes runs end where [`FairPath`](crate::train::FairPath)
+/// does. From this lambda on, with two groups, the way to a fair model begins at the one that tells nobody apart:
+/// of two minima the lower one is then nearer to it than to the unconstrained model.
+const FAR: f64 = 16.0;
+
+/// With more groups lambda is this in the first round, and doubles with every other until it is what was asked
+/// for: a round tells one combination of slopes, and long steps by those of the first are wrong for the others.
+const FIRST: f64 = 4.0;
+
+/// And no step is longer than a radius, of this at first: it is halved when a step has missed the tables that were
+/// predicted by more than half of what it was to do, and doubled when by less than a quarter.
+const RADIUS: f64 = 0.5;
+const MISSED: (f64, f64) = (0.25, 0.5);
+
+/// The radius is kept within these.
+const RADII: (f64, f64) = (0.02, 1.0);
+
 /// The improved server of SteFFLe for any number of groups and labels.
 ///
 /// Every round tells one combination of the groups' slopes; it learns all of them.
@@ -63,6 +80,11 @@ pub struct Improved {
     /// What is left to go at the last point, and the part of steps that this has left.
     left: Option<f64>,
     stride: f64,
+    /// Rounds that were answered, and the longest step of the next.
+    rounds: i32,
+    radius: f64,
+    /// Whether no step was made yet.
+    waits: bool,
 }
 
 impl Improved {
@@ -93,6 +115,9 @@ impl Improved {
             noisy: census.cells.iter().any(|cell| cell.table_variance > 0.0),
             left: None,
             stride: 1.0,
+            rounds: 0,
+            radius: RADIUS,
+            waits: true,
         }
     }
 
@@ -116,11 +141,31 @@ impl Improved {
         Some(along)
     }
 
+    /// How little of what is known is noise: 1 where nothing is.
+    fn trust(&self) -> f64 {
+        let doubt = self.cells.iter().map(Cell::doubt).fold(0.0, f64::max);
+        1.0 / (1.0 + doubt / CAREFUL)
+    }
+
+    /// Whether slopes have next to no noise and gradients of all records show how the loss bends, and if so
+    /// whether there are more than two groups.
+    fn silent(&self) -> Option<bool> {
+        let many = self.cells.iter().any(Cell::many);
+        (self.bends && self.trust() > 0.5).then_some(many)
+    }
+
+    /// This round's lambda.
+    fn lambda_now(&self) -> f64 {
+        match self.silent() {
+            Some(true) => self.lambda.min(FIRST * 2.0_f64.powi(self.rounds - 1)),
+            _ => self.lambda,
+        }
+    }
+
     /// The part of a Newton step to take, of which `left` is to be gained and whose `length` is in the loss's
     /// metric.
     fn part(&mut self, left: f64, length: f64) -> f64 {
-        let doubt = self.cells.iter().map(Cell::doubt).fold(0.0, f64::max);
-        let trust = 1.0 / (1.0 + doubt / CAREFUL);
+        let trust = self.trust();
         let between = |(noisy, silent): (f64, f64)| noisy + trust * (silent - noisy);
         if trust > 0.5 {
             let longer = self.left.is_some_and(|before| left > WORSE * before);
@@ -128,7 +173,17 @@ impl Improved {
                 if longer { (0.5 * self.stride).max(0.1) } else { (1.3 * self.stride).min(1.0) };
             self.left = Some(left);
         }
-        let longest = between(LONGEST);
+        let mut longest = between(LONGEST);
+        if self.silent() == Some(true) {
+            let missed = self.cells.iter().map(Cell::missed).fold(0.0, f64::max);
+            let factor = match missed {
+                little if little < MISSED.0 => 2.0,
+                much if much > MISSED.1 => 0.5,
+                _ => 1.0,
+            };
+            self.radius = (factor * self.radius).clamp(RADII.0, RADII.1);
+            longest = longest.min(self.radius);
+        }
         let cut = if length > longest { longest / length } else { 1.0 };
         cut * between(STEP) * self.stride
     }
@@ -148,13 +203,17 @@ impl Steps for Improved {
         let mut descent: Vec<f64> =
             slopes.map(|(sum, theta)| sum / answers.records + 2.0 * self.ridge * theta).collect();
         let along = self.bend(&moved, &descent);
+        self.rounds = self.rounds.saturating_add(1);
         let shrinkage = Shrinkage::new(&self.curvature, answers);
         let mut metric = self.curvature.clone();
         let mut terms = Vec::new();
         for (cell, answer) in self.cells.iter_mut().zip(&answers.cells) {
             let noise = answers.theta_variance;
             cell.learn(answer, noise, (&moved, along.as_deref()), self.last, &shrinkage);
-            let strength = self.lambda * cell.count / self.inside;
+        }
+        let lambda = self.lambda_now();
+        for cell in &self.cells {
+            let strength = lambda * cell.count / self.inside;
             let penalty = cell.penalty();
             for (total, part) in descent.iter_mut().zip(&penalty.gradient) {
                 *total += strength * part;
@@ -166,6 +225,10 @@ impl Steps for Improved {
         }
         self.before.copy_from_slice(&self.theta);
         if !self.cells.iter().all(Cell::ready) {
+            return;
+        }
+        if std::mem::take(&mut self.waits) && self.lambda >= FAR && self.silent() == Some(false) {
+            self.theta.fill(0.0);
             return;
         }
         let step = metric.apply(&descent);

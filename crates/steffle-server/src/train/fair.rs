@@ -26,6 +26,10 @@ const FAR: f64 = 16.0;
 const ON_THE_WAY: Stop = Stop { decrease: 1e-4, trips: 4 };
 const AT_THE_END: Stop = Stop { decrease: 1e-6, trips: 34 };
 
+/// A model that was found from elsewhere is taken where its value is lower by this part, and not for what is left
+/// of two ways to the same minimum. There may be two where a group is the middle of a range.
+const LOWER: f64 = 1e-3;
+
 /// A fair model for one lambda.
 ///
 /// With what its fairness costs in the objective.
@@ -61,8 +65,8 @@ impl FitRule {
             return tolerance.evaluations + 1;
         }
         let begin = if parameters <= MOST_FACTORED { 2 } else { 1 };
-        let again = if lambda >= FAR { begin } else { 0 };
-        begin + ON_THE_WAY.trips * rungs(0.0, lambda).count() as u32 + again + AT_THE_END.trips
+        let far = if lambda >= FAR { 3 * begin + AT_THE_END.trips } else { 0 };
+        begin + ON_THE_WAY.trips * rungs(0.0, lambda).count() as u32 + far + AT_THE_END.trips
     }
 }
 
@@ -247,6 +251,9 @@ impl<'a, T: Transport> FairPath<'a, T> {
     }
 
     /// Descends by images, over smaller lambdas if this one is far.
+    ///
+    /// A path follows the minimum that it began in. There may be a lower one by then, nearer to the model that
+    /// tells nobody apart: where lambda is large it is tried from there, too.
     fn in_few_trips(
         &mut self,
         lambda: f64,
@@ -260,10 +267,19 @@ impl<'a, T: Transport> FairPath<'a, T> {
         for rung in rungs(self.lambda, lambda) {
             self.descend(&mut going, (rung, lambda), ON_THE_WAY, before, &mut observe)?;
         }
-        if lambda >= FAR * going.factored.max(1.0) {
+        let (far, aim) = (lambda >= FAR * going.factored.max(1.0), (lambda, lambda));
+        let mut found = None;
+        if far {
+            // First, because silos keep the factors that they were asked for last.
+            let mut other = self.begin(&vec![0.0; going.point.theta.len()], lambda)?;
+            found = Some(self.descend(&mut other, aim, AT_THE_END, before, &mut observe)?);
             going = self.begin(&going.point.theta, lambda)?;
         }
-        let fair = self.descend(&mut going, (lambda, lambda), AT_THE_END, before, &mut observe)?;
+        let mut fair = self.descend(&mut going, aim, AT_THE_END, before, &mut observe)?;
+        if let Some(found) = found.filter(|found| found.value < (1.0 - LOWER) * fair.value) {
+            going = self.begin(&found.theta, lambda)?;
+            fair = found;
+        }
         self.descent = Some(going);
         Ok(fair)
     }

@@ -21,8 +21,9 @@ const FALSE_ALARM: f64 = 0.025;
 /// be less fair.
 ///
 /// Where noise is all there is, a cell's evidence is about a weighted mean of squares of standard normal
-/// numbers, which is above a bound of 1.54 or more at most as often as one such square is, whatever
-/// the weights and however many there are (Szekely and Bakirov 2003). So two groups of people and two labels need
+/// numbers, which is above a bound of more than 1.5365 at most as often as one such square is, whatever
+/// the weights and however many there are (Szekely and Bakirov, Extremal probabilities for Gaussian quadratic
+/// forms, Probability Theory and Related Fields 126, 2003). So two groups of people and two labels need
 /// 5.0: noise passes in at most 2.5 % of runs. Where there are more, one group that is told says little about
 /// the others: the share is divided by their number, (k - 1)(l - 1). Five groups need 7.5.
 pub fn needed(objective: OutputScores) -> f64 {
