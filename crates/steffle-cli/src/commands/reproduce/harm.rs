@@ -33,26 +33,48 @@ struct Grouping {
     paths: BTreeMap<u64, Path>,
 }
 
+/// Splits that were harmed, and warnings.
+#[derive(Debug, Clone, Default)]
+struct Counts {
+    all: usize,
+    harmed: usize,
+    /// Splits and warnings, by whether the model became fairer.
+    told: [(usize, usize); 2],
+}
+
 /// By method and epsilon, then by data and groups.
 type Groupings = BTreeMap<(String, String), BTreeMap<String, Grouping>>;
 
-/// A row per method and epsilon.
+/// A row per method and epsilon, and one of all its epsilons.
 pub(super) fn harm(ended: &[Ended<'_>], at: &[f64]) -> Table {
     let groupings = sorted(ended);
     let reference = groupings.iter().find(|((_, epsilon), _)| epsilon == NO_EPSILON);
     let reference = reference.map(|(_, groupings)| groupings);
     let own = groupings.iter().filter(|((_, epsilon), _)| epsilon != NO_EPSILON);
-    let row = |((method, epsilon), own): (&(String, String), &BTreeMap<String, Grouping>)| {
+    let mut rows = Vec::new();
+    // All epsilons of the method that the last rows are of.
+    let mut whole: Option<(&str, Counts)> = None;
+    let sum = |(method, counts): (&str, Counts)| {
+        let row = vec![method.to_owned(), "all".to_owned()];
+        row.into_iter().chain(counts.told()).chain(["-".to_owned()]).collect::<Vec<String>>()
+    };
+    for ((method, epsilon), own) in own {
+        if whole.as_ref().is_some_and(|(before, _)| before != method) {
+            rows.extend(whole.take().map(sum));
+        }
+        let counts = Counts::of(own, reference);
+        let (_, all) = whole.get_or_insert((method, Counts::default()));
+        all.add(&counts);
         let mut row = vec![method.clone(), epsilon.clone()];
-        row.extend(counts(own, reference));
+        row.extend(counts.told());
         row.push(
             reference
                 .and_then(|reference| behind(own, reference, at))
                 .map_or_else(|| "-".to_owned(), |mean| format!("{mean:.3}")),
         );
-        row
-    };
-    let rows = own.map(row).collect();
+        rows.push(row);
+    }
+    rows.extend(whole.map(sum));
     let columns =
         ["method", "epsilon", "harmed", "not fairer, warned", "fairer, warned", "behind fermi"];
     Table {
@@ -66,6 +88,43 @@ pub(super) fn harm(ended: &[Ended<'_>], at: &[f64]) -> Table {
                   of the others do. Behind fermi: (gap - fermi's) / unconstrained model's gap at \
                   equal error, mean over groupings and excess errors."
             .to_owned(),
+    }
+}
+
+impl Counts {
+    /// Splits that were harmed, and warnings among those that became no fairer and among the others.
+    fn of(
+        own: &BTreeMap<String, Grouping>,
+        reference: Option<&BTreeMap<String, Grouping>>,
+    ) -> Self {
+        let mut counts = Self::default();
+        for (name, grouping) in own {
+            for (seed, path) in &grouping.paths {
+                let by_reference = reference
+                    .and_then(|all| all.get(name)?.paths.get(seed))
+                    .is_some_and(|path| path.worst > POINT);
+                counts.all += 1;
+                counts.harmed += usize::from(path.worst > POINT && !by_reference);
+                let (splits, warned) = &mut counts.told[usize::from(path.best < -POINT)];
+                *splits += 1;
+                *warned += usize::from(2 * path.warned >= path.runs);
+            }
+        }
+        counts
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.all += other.all;
+        self.harmed += other.harmed;
+        for (own, other) in self.told.iter_mut().zip(other.told) {
+            *own = (own.0 + other.0, own.1 + other.1);
+        }
+    }
+
+    /// As they are printed.
+    fn told(&self) -> [String; 3] {
+        let share = |(splits, warned): (usize, usize)| format!("{warned} of {splits}");
+        [format!("{} of {}", self.harmed, self.all), share(self.told[0]), share(self.told[1])]
     }
 }
 
@@ -92,30 +151,6 @@ fn sorted(ended: &[Ended<'_>]) -> Groupings {
         path.warned += usize::from(line["fairer"]["probably"] == Value::Bool(false));
     }
     all
-}
-
-/// Splits that were harmed, and warnings among those that became no fairer and among the others.
-fn counts(
-    own: &BTreeMap<String, Grouping>,
-    reference: Option<&BTreeMap<String, Grouping>>,
-) -> [String; 3] {
-    let (mut all, mut harmed) = (0, 0);
-    // Splits and warnings, by whether the model became fairer.
-    let mut told = [(0, 0); 2];
-    for (name, grouping) in own {
-        for (seed, path) in &grouping.paths {
-            let by_reference = reference
-                .and_then(|all| all.get(name)?.paths.get(seed))
-                .is_some_and(|path| path.worst > POINT);
-            all += 1;
-            harmed += usize::from(path.worst > POINT && !by_reference);
-            let (splits, warned) = &mut told[usize::from(path.best < -POINT)];
-            *splits += 1;
-            *warned += usize::from(2 * path.warned >= path.runs);
-        }
-    }
-    let share = |(splits, warned): (usize, usize)| format!("{warned} of {splits}");
-    [format!("{harmed} of {all}"), share(told[0]), share(told[1])]
 }
 
 /// The mean over groupings and excess errors of what is left to the reference.
@@ -158,7 +193,10 @@ mod tests {
         let best = [(0.0, -9.0, 0), (1.2, -9.0, 0), (0.0, -9.0, 0), (0.0, -9.0, 0)];
         let own = BTreeMap::from([("a".to_owned(), grouping(&own))]);
         let best = BTreeMap::from([("a".to_owned(), grouping(&best))]);
-        assert_eq!(counts(&own, Some(&best)), ["1 of 4", "1 of 2", "1 of 2"]);
-        assert_eq!(counts(&own, None), ["2 of 4", "1 of 2", "1 of 2"]);
+        let (mut with, without) = (Counts::of(&own, Some(&best)), Counts::of(&own, None));
+        assert_eq!(with.told(), ["1 of 4", "1 of 2", "1 of 2"]);
+        assert_eq!(without.told(), ["2 of 4", "1 of 2", "1 of 2"]);
+        with.add(&without);
+        assert_eq!(with.told(), ["3 of 8", "2 of 4", "2 of 4"]);
     }
 }
