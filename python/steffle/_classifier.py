@@ -44,6 +44,7 @@ _SETTINGS: dict[str, Any] = {
     "noise_shape": None,
     "accounting": None,
     "surrogate_sharpness": None,
+    "l2": None,
     "target_gap": None,
     "max_excess": None,
     "pool": None,
@@ -86,8 +87,8 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model : ``logistic``, ``softmax`` or ``mlp:WIDTH,...``; by default by the number of labels.
     silos : organisations that the rows are cut into, unless ``fit`` is told who has which.
     noise : ``simulated`` (from ``random_state``) or ``secure``.
-    mode, rounds, epochs, batch, row_cap, noise_shape, accounting, surrogate_sharpness, target_gap,
-    max_excess, pool, secure_aggregation, noise_shares, colluders, server, lr_theta, lr_dual, output,
+    mode, rounds, epochs, batch, row_cap, noise_shape, accounting, surrogate_sharpness, l2,
+    target_gap, max_excess, pool, secure_aggregation, noise_shares, colluders, server, lr_theta, lr_dual, output,
     local_epochs, clip, diameter, sign :
         as the flags of ``steffle train``; None is the method's own default.
     sensitive_classes : all values that the attribute can have. By default those that occur, which is
@@ -128,6 +129,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         noise_shape: str | None = None,
         accounting: str | None = None,
         surrogate_sharpness: float | None = None,
+        l2: float | None = None,
         target_gap: float | None = None,
         max_excess: float | None = None,
         pool: bool | None = None,
@@ -165,6 +167,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.noise_shape = noise_shape
         self.accounting = accounting
         self.surrogate_sharpness = surrogate_sharpness
+        self.l2 = l2
         self.target_gap = target_gap
         self.max_excess = max_excess
         self.pool = pool

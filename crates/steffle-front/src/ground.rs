@@ -90,7 +90,8 @@ impl<'a> Ground<'a> {
                 notion: aim.notion.to_string(),
             },
         };
-        let federation = gathered.join(agreement).map_err(|error| failed(&error))?;
+        let mut federation = gathered.join(agreement).map_err(|error| failed(&error))?;
+        aim.l2.into_iter().for_each(|decay| federation.set_decay(decay));
         let fit = federation.trips();
         let start = model.initial(&mut stream(study.seed(), 0, Purpose::Initial, 0));
         Ok(Self { federation, objective, model: model.clone(), start, study, observer, fit })

@@ -23,8 +23,8 @@ use steffle_privacy::PrivacyError;
 use steffle_privacy::ledger::CheckedOffer;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_wire::{
-    CodecError, Describe, Described, Join, Meet, Met, Refused, Role, RoundReply, RunId, SchemaHash,
-    Scores, Transport,
+    CodecError, Describe, Described, Join, Meet, Met, PassQuestion, Refused, Role, RoundReply,
+    RunId, SchemaHash, Scores, Transport,
 };
 
 use self::grants::Said;
@@ -192,6 +192,8 @@ pub struct Federation<T> {
     sharing: Option<Sharing>,
     /// Whether rounds ask for the loss too.
     losses: bool,
+    /// What networks are pulled towards 0 by in passes.
+    decay: f64,
     /// What the stores said when they were closed last.
     said: Option<Said>,
 }
@@ -299,6 +301,7 @@ impl<T: Transport> Gathered<T> {
             room: None,
             sharing,
             losses,
+            decay: PassQuestion::DECAY,
             said,
         })
     }

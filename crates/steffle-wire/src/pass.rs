@@ -31,6 +31,8 @@ pub enum PassQuestion {
         trip: u32,
         /// The length of its steps.
         step: f64,
+        /// What every parameter is pulled towards 0 by, for its size: the slope of half of it, squared.
+        decay: f64,
         /// Where the pass is to be fair, too.
         pull: Option<Pull>,
     },
@@ -80,12 +82,18 @@ pub struct PassSums {
 /// No step is longer: parameters of a network are of the size of 1.
 const LONGEST: f64 = 1.0;
 
+/// No pull towards 0 is stronger: there would be no network left.
+const STRONGEST: f64 = 1.0;
+
 impl Ask for PassQuestion {
     const KIND: Kind = Kind::Pass;
     type Reply = Summed<PassSums>;
 }
 
 impl PassQuestion {
+    /// The pull towards 0 of who says nothing else.
+    pub const DECAY: f64 = 1e-4;
+
     /// The parameters.
     pub fn theta(&self) -> &[f64] {
         match self {
@@ -100,9 +108,12 @@ impl PassQuestion {
             return Err(QuestionError::Theta { found: theta.len(), expected: parameters });
         }
         let mut finite = theta.iter().all(|number| number.is_finite());
-        if let Self::Walk { step, pull, .. } = self {
+        if let Self::Walk { step, decay, pull, .. } = self {
             if !(*step > 0.0 && *step <= LONGEST) {
                 return Err(QuestionError::Step);
+            }
+            if !(0.0..=STRONGEST).contains(decay) {
+                return Err(QuestionError::Decay);
             }
             if let Some(Pull { strength, cells }) = pull {
                 let Tables { cells: count, classes, columns } = tables;
@@ -157,11 +168,12 @@ impl Encode for PassQuestion {
                 writer.f64s(theta);
                 writer.u8(u8::from(*imputed));
             }
-            Self::Walk { theta, trip, step, pull } => {
+            Self::Walk { theta, trip, step, decay, pull } => {
                 writer.u8(1);
                 writer.f64s(theta);
                 writer.u32(*trip);
                 writer.f64(*step);
+                writer.f64(*decay);
                 writer.option(pull.as_ref(), |writer, pull| {
                     writer.f64(pull.strength);
                     writer.u32(pull.cells.len() as u32);
@@ -188,6 +200,7 @@ impl Decode for PassQuestion {
                 theta: reader.f64s()?,
                 trip: reader.u32()?,
                 step: reader.f64()?,
+                decay: reader.f64()?,
                 pull: reader.option("pull", Pull::decode)?,
             }),
             found => Err(CodecError::Tag { what: "pass question", found }),

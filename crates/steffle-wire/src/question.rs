@@ -159,6 +159,9 @@ pub enum QuestionError {
     /// Steps of no length, or of one that no pass has.
     #[error("steps that are not above 0, or above 1")]
     Step,
+    /// A pull towards 0 that pushes, or leaves nothing.
+    #[error("a pull towards 0 that is not from 0 to 1")]
+    Decay,
     /// A batch of no record, or of more than there are.
     #[error("a batch of {0} records; allowed are 1 to the silo's number of records")]
     Batch(u32),

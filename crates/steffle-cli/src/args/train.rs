@@ -127,6 +127,10 @@ pub(crate) struct TrainArgs {
     /// larger; the loss and predictions never see it [default: 1]
     #[arg(long, value_name = "TAU", allow_negative_numbers = true)]
     pub(crate) surrogate_sharpness: Option<f64>,
+    /// With a network: what its parameters are pulled towards 0 by in the silos' passes, for their
+    /// size; from 0 to 1 [default: 0.0001]
+    #[arg(long, value_name = "PULL", allow_negative_numbers = true)]
+    pub(crate) l2: Option<f64>,
 
     /// With pf-ld: released (the signs of the constraints come from noisy releases, sound) or batch
     /// (from every batch itself, as published; its claim does not hold) [default: released; batch in
@@ -322,6 +326,7 @@ impl TrainArgs {
             ("target-gap", self.target_gap),
             ("max-excess", self.max_excess),
             ("surrogate-sharpness", self.surrogate_sharpness),
+            ("l2", self.l2),
             ("epsilon", self.epsilon),
             ("delta", self.delta),
             ("row-cap", self.row_cap),
@@ -356,7 +361,7 @@ impl TrainArgs {
         overlay!(
             self, below;
             data, records, attributes, test, min_group, validation, method, model, notion, lambda,
-            target_gap, max_excess, surrogate_sharpness, sign, mode, epsilon, delta, row_cap, noise_shape,
+            target_gap, max_excess, surrogate_sharpness, l2, sign, mode, epsilon, delta, row_cap, noise_shape,
             accounting,
             noise,
             pool, secure_aggregation, noise_shares, colluders, clip, diameter, centralisation, server,

@@ -101,6 +101,14 @@ fn settings() {
                 "config::conflict",
                 "erm | no fairness surrogate",
             ),
+            ("train --model mlp:2 --l2 -1", 2, "config::l2", "-1 | from 0 to 1"),
+            ("train --l2 0.1", 2, "config::conflict", "l2 is for networks | mlp:16"),
+            (
+                "train --method fedavg --model mlp:2 --l2 0.1",
+                2,
+                "config::conflict",
+                "fedavg | train by themselves",
+            ),
         ],
     );
 }

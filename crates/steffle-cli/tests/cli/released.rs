@@ -132,3 +132,20 @@ fn the_surrogate_can_be_sharpened() {
     assert_eq!(number(&three, "/surrogate_sharpness"), 3.0);
     assert_eq!(plain["baseline"], three["baseline"], "the loss never sees it");
 }
+
+/// A network's parameters are pulled towards 0 by what was said, which is written down; 0.0001 is the default.
+#[test]
+fn a_network_is_pulled_towards_zero() {
+    let place = Place::new("l2");
+    place.write("people.csv", pairs(0..600));
+    let train = |more: &[&str]| {
+        let flags = ["train", "--data", "people.csv", "--label", "label", "--sensitive", "group"];
+        let method = ["--method", "fermi", "--lambda", "3", "--model", "mlp:4"];
+        place.json(&[&flags[..], &method, more].concat())
+    };
+    let (plain, said, strong) = (train(&[]), train(&["--l2", "0.0001"]), train(&["--l2", "0.5"]));
+    assert_eq!((&plain["test"], &plain["baseline"]), (&said["test"], &said["baseline"]));
+    assert_ne!(plain["baseline"], strong["baseline"]);
+    assert_eq!(number(&plain, "/l2"), 1e-4);
+    assert_eq!(number(&strong, "/l2"), 0.5);
+}

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use steffle::fairness::NotionName;
 use steffle::model::{Classifier, ModelKind};
+use steffle::protocol::PassQuestion;
 
 use super::{Entry, Given, Goal, Written};
 use crate::Error;
@@ -22,6 +23,8 @@ pub struct Aim {
     pub lambda: f64,
     /// tau: fairness is measured in training on softmax(tau x logits).
     pub sharpness: f64,
+    /// What a network is pulled towards 0 by; absent for linear models.
+    pub l2: Option<f64>,
 }
 
 impl Aim {
@@ -50,7 +53,8 @@ impl Aim {
         }
         let fair = if entry.goal == Goal::Nothing { 0.0 } else { 1.0 };
         let (lambda, sharpness) = (lambda.unwrap_or(fair), sharpness.unwrap_or(1.0));
-        Ok(Self { model, notion, lambda, sharpness })
+        let l2 = decay(entry, given, model.as_ref())?;
+        Ok(Self { model, notion, lambda, sharpness, l2 })
     }
 
     /// With the model that the data allows.
@@ -75,6 +79,27 @@ impl Aim {
         written.push("notion", Some(self.notion.to_string()));
         written.push("lambda", Some(self.lambda));
         written.push("surrogate-sharpness", Some(self.sharpness));
+        written.push("l2", self.l2);
         written
+    }
+
+    /// What the unconstrained model depends on, beside the data.
+    pub(crate) fn name(&self) -> String {
+        let model = self.model.as_ref().map_or_else(String::new, ToString::to_string);
+        format!("{model} {}", self.l2.unwrap_or(PassQuestion::DECAY))
+    }
+}
+
+/// What a network is pulled towards 0 by; refuses it for models that are not found by passes.
+fn decay(entry: &Entry, given: &Given, model: Option<&ModelKind>) -> Result<Option<f64>, Error> {
+    let said = given.number("l2", 0.0..=1.0, "a number from 0 to 1")?;
+    match model {
+        Some(ModelKind::Mlp(_)) if entry.takes("l2") => Ok(said.or(Some(PassQuestion::DECAY))),
+        _ if said.is_none() => Ok(None),
+        _ => {
+            let message = "l2 is for networks: linear models go to the optimum of the loss and half a \
+                           millionth of their parameters' squares";
+            Err(Error::conflict("l2", message).with_help("leave it out, or use <model mlp:16>"))
+        }
     }
 }

@@ -112,7 +112,7 @@ pub struct Look {
 }
 
 /// Settings that only some methods have, in the order in which they are complained about.
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 31] = [
     "sign",
     "row-cap",
     "noise-shape",
@@ -139,6 +139,7 @@ const KEYS: [&str; 30] = [
     "local-epochs",
     "lambda",
     "surrogate-sharpness",
+    "l2",
     "silos",
     "heterogeneity",
     "partition-by",
@@ -251,6 +252,12 @@ pub(crate) fn usual_reason(entry: &Entry, key: &str) -> Reason {
             ),
             "use <method one-shot> or <method randomised-response>, whose search costs nothing, or \
              give <lambda>",
+        ),
+        "l2" => (
+            format!(
+                "l2 means nothing to {name}, whose networks are not found by passes of the silos"
+            ),
+            "leave it out, or use <method one-shot>",
         ),
         "local-epochs" => (
             format!("method {name} has no local-epochs: its silos send sums"),

@@ -190,8 +190,7 @@ impl Plan {
     ) -> Result<Vec<Result<Model, Error>>, Error> {
         let aim = self.method.aim();
         let mut ground = Ground::new(&self.study, &*self.method, &self.model, observer)?;
-        let name = aim.model.as_ref().map_or_else(String::new, ToString::to_string);
-        let public = ground.unconstrained(&name)?;
+        let public = ground.unconstrained(&aim.name())?;
         let trained = self.method.train(Training { ground, public: &public, lambdas })?;
         let model = |(trained, &lambda): (Result<_, Error>, &f64)| {
             Model::new(self, &self.model, trained?, lambda)

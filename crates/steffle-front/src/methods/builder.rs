@@ -118,6 +118,9 @@ macro_rules! setting {
     (sharpness) => { $crate::methods::builder::setting! { @
         /// tau: fairness is measured in training on softmax(tau x logits) [default: 1].
         sharpness, "surrogate-sharpness", f64, tau => tau } };
+    (l2) => { $crate::methods::builder::setting! { @
+        /// What a network's parameters are pulled towards 0 by, from 0 to 1 [default: 0.0001].
+        l2, "l2", f64, pull => pull } };
     (mode) => { $crate::methods::builder::setting! { @
         /// What noise to add.
         mode, "mode", $crate::method::Mode, mode => mode.to_string() } };

@@ -19,7 +19,7 @@ use crate::trained::Trained;
 pub(crate) static ENTRY: Entry = Entry {
     name: "erm",
     about: "the optimum without fairness",
-    settings: &["silos", "heterogeneity", "partition-by", "centralisation"],
+    settings: &["l2", "silos", "heterogeneity", "partition-by", "centralisation"],
     pins: &[],
     modes: &[Mode::None],
     central: false,
@@ -55,7 +55,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 builder! {
     /// The optimum without fairness: what all other methods are compared with.
-    Erm: model, notion
+    Erm: model, notion, l2
 }
 
 #[derive(Debug)]

@@ -25,6 +25,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "lambda",
         "max-excess",
         "surrogate-sharpness",
+        "l2",
         "silos",
         "heterogeneity",
         "partition-by",
@@ -51,7 +52,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 builder! {
     /// The central optimum with the true classes: nothing is private.
-    Fermi: model, notion, lambda, sharpness, max_excess
+    Fermi: model, notion, lambda, sharpness, l2, max_excess
 }
 
 #[derive(Debug)]

@@ -38,6 +38,7 @@ pub(crate) static ENTRY: Entry = Entry {
     settings: &[
         "lambda",
         "surrogate-sharpness",
+        "l2",
         "target-gap",
         "max-excess",
         "epsilon",
@@ -72,7 +73,7 @@ pub(crate) static ENTRY: Entry = Entry {
 builder! {
     /// One noisy release for all lambdas, then the optimum on what it tells: the method for small
     /// epsilon.
-    OneShot: model, notion, lambda, sharpness, target_gap, max_excess, epsilon, delta, noise, pool,
+    OneShot: model, notion, lambda, sharpness, l2, target_gap, max_excess, epsilon, delta, noise, pool,
     secure_aggregation, noise_shares, colluders
 }
 

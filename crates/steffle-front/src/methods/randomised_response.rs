@@ -28,6 +28,7 @@ pub(crate) static ENTRY: Entry = Entry {
         "lambda",
         "max-excess",
         "surrogate-sharpness",
+        "l2",
         "epsilon",
         "noise",
         "secure-aggregation",
@@ -53,7 +54,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 builder! {
     /// Every class is randomised once, then the optimum: private against everybody, at a price.
-    RandomisedResponse: model, notion, lambda, sharpness, max_excess, epsilon, noise,
+    RandomisedResponse: model, notion, lambda, sharpness, l2, max_excess, epsilon, noise,
     secure_aggregation
 }
 

@@ -23,6 +23,7 @@ pub(crate) static ENTRY: Entry = Entry {
     settings: &[
         "lambda",
         "surrogate-sharpness",
+        "l2",
         "mode",
         "epsilon",
         "delta",
@@ -67,7 +68,7 @@ pub(crate) static ENTRY: Entry = Entry {
 
 builder! {
     /// Algorithm 1: rounds of noisy sums, with a guarantee that holds unless the mode says otherwise.
-    Steffle: model, notion, lambda, sharpness, mode, epsilon, delta, row_cap, noise_shape, accounting,
+    Steffle: model, notion, lambda, sharpness, l2, mode, epsilon, delta, row_cap, noise_shape, accounting,
     noise, secure_aggregation, noise_shares, colluders, clip, diameter, server, rounds, epochs, batch, lr_theta, lr_dual, output
 }
 

@@ -142,6 +142,16 @@ impl<T: Transport> Federation<T> {
         Ok(total)
     }
 
+    /// What networks are pulled towards 0 by in passes.
+    pub fn decay(&self) -> f64 {
+        self.decay
+    }
+
+    /// From now on it is this.
+    pub fn set_decay(&mut self, decay: f64) {
+        self.decay = decay;
+    }
+
     /// A trip with a network: the sums of all silos.
     pub fn ask_pass(&mut self, question: &PassQuestion) -> Result<PassSums, FederationError> {
         let tables = self.agreement.scores.tables();

@@ -23,11 +23,11 @@ const PATIENCE: u32 = 6;
 /// A loss is better by at least this.
 const BETTER: f64 = 1e-4;
 
-/// Finds a model of `silos` silos that answer `ask`. `observe` sees (trips, loss of the records that
+/// Finds a model of `silos` silos that answer `ask`, pulled towards 0 by `decay`. `observe` sees (trips, loss of the records that
 /// are held out) and may end the work early.
 pub(crate) fn fit<E>(
     start: Vec<f64>,
-    silos: usize,
+    (silos, decay): (usize, f64),
     mut ask: impl FnMut(&PassQuestion) -> Result<PassSums, E>,
     mut observe: impl FnMut(u32, f64) -> ControlFlow<()>,
 ) -> Result<Minimum, E> {
@@ -39,7 +39,7 @@ pub(crate) fn fit<E>(
     let (mut idle, mut trips) = (0, 0);
     for trip in 0..PASSES {
         let step = STEP * (1.0 - f64::from(trip) / f64::from(PASSES));
-        let question = PassQuestion::Walk { theta: theta.clone(), trip, step, pull: None };
+        let question = PassQuestion::Walk { theta: theta.clone(), trip, step, decay, pull: None };
         let sums = ask(&question)?;
         trips += 1;
         let loss = mean_loss(&sums);

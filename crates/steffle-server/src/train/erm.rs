@@ -57,8 +57,8 @@ pub fn erm<T: Transport>(
         return fit::fit(start.len(), |question| federation.ask_fit(question), observe);
     }
     if rule.by_passes(federation.model().blocks().len()) {
-        let silos = federation.sizes().len();
-        return passes::fit(start, silos, |question| federation.ask_pass(question), observe);
+        let how = (federation.sizes().len(), federation.decay());
+        return passes::fit(start, how, |question| federation.ask_pass(question), observe);
     }
     minimise(start, tolerance, |theta: &[f64]| mean_loss(federation, theta), observe)
 }

@@ -166,7 +166,7 @@ fn recorded(nodes: fn() -> Vec<Node>) -> Vec<Vec<(NodeId, Vec<u8>)>> {
             table: table.clone(),
         };
         let pull = Some(Pull { strength: 2.0, cells: seen.cells.iter().map(cell).collect() });
-        let walk = PassQuestion::Walk { theta, trip: 3, step: 0.01, pull };
+        let walk = PassQuestion::Walk { theta, trip: 3, step: 0.01, decay: 1e-4, pull };
         federation.ask_pass(&walk).unwrap();
         let few = steffle_server::train::FitRule::FewTrips;
         let tolerance = steffle_server::server::Tolerance { evaluations: 9, gradient: 1e-3 };

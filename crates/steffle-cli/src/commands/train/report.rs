@@ -48,6 +48,9 @@ pub(crate) struct TrainReport {
     pub(crate) attributes_holders: usize,
     pub(crate) lambda: f64,
     pub(crate) surrogate_sharpness: f64,
+    /// Of networks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) l2: Option<f64>,
     pub(crate) rounds: u32,
     /// Requests of the server to the nodes and their replies, all of the run's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -173,6 +176,7 @@ impl TrainReport {
             attributes_holders: study.attributes_holders(),
             lambda: model.lambda(),
             surrogate_sharpness: aim.sharpness,
+            l2: aim.l2,
             rounds: outcome.rounds,
             rounds_on_the_wire: outcome.trips,
             seed: config.seed,

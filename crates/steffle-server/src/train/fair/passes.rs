@@ -35,8 +35,9 @@ impl<T: Transport> FairPath<'_, T> {
             let step = STEP * (1.0 - f64::from(round) / f64::from(ROUNDS));
             let pull = Some(self.pull(lambda, &seen));
             let trip = PASSES + round;
-            let walked =
-                self.federation.ask_pass(&PassQuestion::Walk { theta, trip, step, pull })?;
+            let decay = self.federation.decay();
+            let question = PassQuestion::Walk { theta, trip, step, decay, pull };
+            let walked = self.federation.ask_pass(&question)?;
             theta = average(&walked).collect();
             seen = self.look(&theta)?;
             if observe(2 * (round + 1), self.told(lambda, &seen).value).is_break() {

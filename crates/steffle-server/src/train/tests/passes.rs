@@ -54,6 +54,27 @@ fn networks_are_found_in_few_trips() {
     }
 }
 
+/// Parameters that are pulled towards 0 are smaller, in the unconstrained model and in fair ones; who says
+/// nothing has the default.
+#[test]
+fn networks_are_pulled_towards_zero_by_what_was_said() {
+    let people = Population::new(2000, 2, 2);
+    let found = |decay: Option<f64>| {
+        let mut federation = silos(&people, Notion::DemographicParity);
+        decay.into_iter().for_each(|decay| federation.set_decay(decay));
+        let public = fit(&mut federation, FitRule::FewTrips);
+        federation.impute(ClassRelease::Revealed).unwrap();
+        let scores = people.objective(Notion::DemographicParity);
+        let mut path = FairPath::new(&mut federation, scores, &public, 0.0, TOLERANCE);
+        (public.theta, path.solve(2.0, go_on).unwrap().theta)
+    };
+    let length = |theta: &[f64]| theta.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let (none, strong) = (found(Some(0.0)), found(Some(0.1)));
+    assert!(length(&strong.0) < 0.8 * length(&none.0), "{none:?} {strong:?}");
+    assert!(length(&strong.1) < 0.8 * length(&none.1), "{none:?} {strong:?}");
+    assert_eq!(found(None), found(Some(1e-4)));
+}
+
 /// Ten trips per lambda after one look, every notion, and ever less of the penalty.
 #[test]
 fn fair_networks_take_ten_trips_per_lambda() {
@@ -112,6 +133,7 @@ fn passes_that_do_not_fit_are_refused() {
         theta: vec![0.1; size],
         trip: 0,
         step,
+        decay: PassQuestion::DECAY,
         pull,
     };
     let cell = PullCell { count: 700.0, floor: 0.0, table: vec![100.0, 200.0, 150.0, 250.0] };
@@ -129,7 +151,18 @@ fn passes_that_do_not_fit_are_refused() {
     let wide = PullCell { table: vec![1.0; 6], ..cell.clone() };
     let lost = PullCell { count: f64::NAN, ..cell.clone() };
     let high = PullCell { floor: 2.0, ..cell.clone() };
+    let pulled = |decay: f64| PassQuestion::Walk {
+        theta: vec![0.1; size],
+        trip: 0,
+        step: 0.01,
+        decay,
+        pull: None,
+    };
+    federation.ask_pass(&pulled(0.0)).unwrap();
     for (question, words) in [
+        (pulled(-1e-9), "pull towards 0"),
+        (pulled(1.1), "pull towards 0"),
+        (pulled(f64::NAN), "pull towards 0"),
         (look(vec![0.1; size + 1]), "theta has"),
         (look(vec![f64::NAN; size]), "not finite"),
         (walk(0.0, None), "steps"),

@@ -25,9 +25,6 @@ const PARTS: usize = 8;
 /// Steps at least: small silos go over their records several times.
 const STEPS: usize = 32;
 
-/// What every parameter is pulled towards 0 by, for its size: the slope of half of it, squared.
-const DECAY: f64 = 1e-4;
-
 /// How much a batch counts for where the tables are by now.
 const GAIN: f64 = 0.1;
 
@@ -48,7 +45,7 @@ impl RecordsDivision {
                 let imputed = self.imputed.as_ref().ok_or(RecordsDivisionError::NotImputed)?;
                 sums.cells = self.class_tables(&self.scores(&point), imputed);
             }
-            PassQuestion::Walk { theta, trip, step, pull } => {
+            PassQuestion::Walk { theta, trip, step, decay, pull } => {
                 let (seed, node) = self.seeds;
                 let mut random = stream(seed, node, Purpose::Pass, u64::from(*trip));
                 let pulled = match (pull, &self.imputed) {
@@ -61,7 +58,7 @@ impl RecordsDivision {
                 let records = others.len() as f64;
                 sums.walked = others.len() as u64;
                 sums.theta.clone_from(theta);
-                let mut steps = Walk::new(self, *step, pulled);
+                let mut steps = Walk::new(self, (*step, *decay), pulled);
                 let size = (others.len() / PARTS).clamp(1, BATCH);
                 for _ in 0..STEPS.div_ceil((others.len() / size).max(1)) {
                     shuffle(&mut others, &mut random);
@@ -132,6 +129,7 @@ struct Walk<'a> {
     division: &'a RecordsDivision,
     pulled: Option<Pulled<'a>>,
     adam: Adam,
+    decay: f64,
     rows: Rows,
     pass: Pass,
     slopes: Vec<Vec<f64>>,
@@ -140,12 +138,17 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(division: &'a RecordsDivision, step: f64, pulled: Option<Pulled<'a>>) -> Self {
+    fn new(
+        division: &'a RecordsDivision,
+        (step, decay): (f64, f64),
+        pulled: Option<Pulled<'a>>,
+    ) -> Self {
         let model = division.model.as_ref();
         Self {
             division,
             pulled,
             adam: Adam::new(step, model.parameters()),
+            decay,
             rows: Rows::empty(model.layout()),
             pass: Pass::default(),
             slopes: vec![Vec::new(); model.blocks().len()],
@@ -156,7 +159,7 @@ impl<'a> Walk<'a> {
 
     /// A step on a batch.
     fn take(&mut self, batch: &[u32], theta: &mut [f64]) {
-        let Self { division, pulled, adam, rows, pass, slopes, sum, gradient } = self;
+        let Self { division, pulled, adam, decay, rows, pass, slopes, sum, gradient } = self;
         let model = division.model.as_ref();
         let last = slopes.len() - 1;
         let point = Point::new(model, theta);
@@ -173,7 +176,7 @@ impl<'a> Walk<'a> {
         gradient.fill(0.0);
         sum.add_to(gradient);
         for (slope, theta) in gradient.iter_mut().zip(theta.iter()) {
-            *slope = *slope / batch.len() as f64 + DECAY * theta;
+            *slope = *slope / batch.len() as f64 + *decay * theta;
         }
         adam.step(theta, gradient);
     }
