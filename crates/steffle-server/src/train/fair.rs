@@ -1,34 +1,21 @@
 //! Training on imputed classes: a second-order solve per lambda, each from the one before.
 
+mod few_trips;
 mod passes;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use steffle_wire::{FitQuestion, ImputedQuestion, ImputedSums, MOST_FACTORED, PassSums, Transport};
+use steffle_wire::{ImputedQuestion, ImputedSums, PassSums, Transport};
 
 use super::penalty::{Penalised, Penalty, Term};
 use super::{FitRule, TrainError};
 use crate::federation::{Federation, FederationError, GapEstimate, OneShot};
 use crate::game::OutputScores;
-use crate::server::fit::{Aim, Descent, Imaged, Point, Slope, Stop, means, metric};
+use crate::server::fit::{Aim, Imaged, Point, Slope, means};
 use crate::server::{
     CurvaturePair, Found, InverseHessian, Minimum, Tolerance, memory, minimise_from,
 };
-
-/// From one lambda to the next on the way to a large one.
-const RUNG: f64 = 4.0;
-
-/// A lambda so many times the one at which silos have factored their Hessians has them do it again.
-const FAR: f64 = 16.0;
-
-/// How exact a model on the way is, and the last one.
-const ON_THE_WAY: Stop = Stop { decrease: 1e-4, trips: 4 };
-const AT_THE_END: Stop = Stop { decrease: 1e-6, trips: 34 };
-
-/// A model that was found from elsewhere is taken where its value is lower by this part, and not for what is left
-/// of two ways to the same minimum. There may be two where a group is the middle of a range.
-const LOWER: f64 = 1e-3;
 
 /// A fair model for one lambda.
 ///
@@ -64,16 +51,8 @@ impl FitRule {
             // The last point may be evaluated once more.
             return tolerance.evaluations + 1;
         }
-        let begin = if parameters <= MOST_FACTORED { 2 } else { 1 };
-        let far = if lambda >= FAR { 3 * begin + AT_THE_END.trips } else { 0 };
-        begin + ON_THE_WAY.trips * rungs(0.0, lambda).count() as u32 + far + AT_THE_END.trips
+        few_trips::most(parameters, lambda)
     }
-}
-
-/// Lambdas on the way from one to another that is far.
-fn rungs(from: f64, to: f64) -> impl Iterator<Item = f64> {
-    let rungs = std::iter::successors(Some(1.0_f64.max(from * RUNG)), |rung| Some(rung * RUNG));
-    rungs.take_while(move |rung| rung * RUNG.sqrt() < to)
 }
 
 /// Solves for one lambda after the other on a federation whose classes are imputed.
@@ -90,19 +69,11 @@ pub struct FairPath<'a, T> {
     /// The loss's curvature, from the steps of the path; where gradients are all there is.
     seen: VecDeque<CurvaturePair>,
     /// Where silos send more than gradients: how the path goes on.
-    descent: Option<Going>,
+    descent: Option<few_trips::Going>,
     /// Where they make passes: the tables of the unconstrained model.
     looked: Option<PassSums>,
     /// What the tables of the unconstrained model tell.
     evidence: Option<f64>,
-}
-
-/// A path in few trips.
-struct Going {
-    descent: Descent,
-    point: Point,
-    /// Where silos have factored their Hessians.
-    factored: f64,
 }
 
 /// Loss and tables at one theta, as means over all records, and their gradients.
@@ -247,85 +218,6 @@ impl<'a, T: Transport> FairPath<'a, T> {
         }
         self.theta.clone_from(&fair.theta);
         self.lambda = lambda;
-        Ok(fair)
-    }
-
-    /// Descends by images, over smaller lambdas if this one is far.
-    ///
-    /// A path follows the minimum that it began in. There may be a lower one by then, nearer to the model that
-    /// tells nobody apart: where lambda is large it is tried from there, too.
-    fn in_few_trips(
-        &mut self,
-        lambda: f64,
-        mut observe: impl FnMut(u32, f64) -> ControlFlow<()>,
-    ) -> Result<Fair, TrainError> {
-        let before = self.federation.trips();
-        let mut going = match self.descent.take() {
-            Some(going) => going,
-            None => self.begin(&self.theta.clone(), 0.0)?,
-        };
-        for rung in rungs(self.lambda, lambda) {
-            self.descend(&mut going, (rung, lambda), ON_THE_WAY, before, &mut observe)?;
-        }
-        let (far, aim) = (lambda >= FAR * going.factored.max(1.0), (lambda, lambda));
-        let mut found = None;
-        if far {
-            // First, because silos keep the factors that they were asked for last.
-            let mut other = self.begin(&vec![0.0; going.point.theta.len()], lambda)?;
-            found = Some(self.descend(&mut other, aim, AT_THE_END, before, &mut observe)?);
-            going = self.begin(&going.point.theta, lambda)?;
-        }
-        let mut fair = self.descend(&mut going, aim, AT_THE_END, before, &mut observe)?;
-        if let Some(found) = found.filter(|found| found.value < (1.0 - LOWER) * fair.value) {
-            going = self.begin(&found.theta, lambda)?;
-            fair = found;
-        }
-        self.descent = Some(going);
-        Ok(fair)
-    }
-
-    /// Has silos factor their Hessians at `theta`: two trips.
-    fn begin(&mut self, theta: &[f64], lambda: f64) -> Result<Going, TrainError> {
-        let sums = self.ask(theta)?;
-        let (values, gradients) = listed(&sums);
-        let (values, gradients) = means(theta, &values, &gradients, sums.held);
-        let metric = metric(theta, &sums.diagonal, sums.held);
-        let images = metric.diagonal.len() <= MOST_FACTORED;
-        let mut descent = Descent::new(metric, images, true);
-        let federation = &mut *self.federation;
-        let mut ask = |question: &FitQuestion| federation.ask_fit(question);
-        let point = descent.begin(theta.to_vec(), values, gradients, &mut ask)?;
-        Ok(Going { descent, point, factored: lambda })
-    }
-
-    /// Goes on to the optimum for `lambda`, on the way to the one that was `asked` for, in a solve
-    /// that began after `before` trips.
-    fn descend(
-        &mut self,
-        going: &mut Going,
-        (lambda, asked): (f64, f64),
-        stop: Stop,
-        before: u64,
-        observe: &mut impl FnMut(u32, f64) -> ControlFlow<()>,
-    ) -> Result<Fair, TrainError> {
-        let records = self.federation.sizes().iter().sum::<usize>() as f64;
-        let aim = FairAim { penalty: &self.penalty, records, lambda, asked };
-        let made = (self.federation.trips() - before) as u32;
-        let ahead = made.saturating_sub(going.descent.trips());
-        let mut seen = |trips: u32, value: f64| observe(ahead + trips, value);
-        let federation = &mut *self.federation;
-        let mut ask = |question: &FitQuestion| federation.ask_fit(question);
-        let point = going.point.clone();
-        let point = going.descent.descend(point, &aim, stop, &mut ask, &mut seen)?;
-        let slope = aim.slope(&point).gradient.own;
-        let fair = Fair {
-            theta: point.theta.clone(),
-            chi_square: aim.penalised(&point.values).chi_square,
-            value: aim.value(&point.values),
-            gradient: slope.iter().fold(0.0, |top, slope| slope.abs().max(top)),
-            evaluations: made,
-        };
-        going.point = point;
         Ok(fair)
     }
 

@@ -23,6 +23,7 @@ mod fair;
 mod few_trips;
 mod generated;
 mod hostile;
+mod minima;
 mod one_shot;
 mod passes;
 mod rounds;
@@ -431,10 +432,9 @@ fn settings_that_cannot_work_are_warned_of() {
 #[test]
 fn a_run_can_be_interrupted_and_divergence_is_told() {
     let people = Population::new(100, 2, 2);
-    let ids: Vec<usize> = (0..100).collect();
     let notion = Notion::DemographicParity;
     let objective = people.objective(notion);
-    let mut federation = people.silos(&ModelKind::Logistic, notion, &[ids]);
+    let mut federation = people.silos(&ModelKind::Logistic, notion, &[(0..100).collect()]);
     let plan = settings(Mode::None).check(&[100]).unwrap();
     let stop = |seen: &RoundTrace| match seen.round {
         3 => ControlFlow::Break(()),
