@@ -179,7 +179,7 @@ fn tells(evidence: &[f64]) -> bool {
 
 /// The evidence of the third best told class, or of the worst of fewer.
 fn third(evidence: &[f64]) -> f64 {
-    ranked(evidence).into_iter().take(TOLD).last().unwrap_or(f64::INFINITY)
+    ranked(evidence).into_iter().take(TOLD).next_back().unwrap_or(f64::INFINITY)
 }
 
 /// The best told class first.
