@@ -6,14 +6,17 @@
 //! else is refused ends the run at this site.
 
 mod ranges;
+mod told;
+
+pub(super) use told::{told, told_at_the_end};
 
 use steffle_masks::{
     Asked, Greeting, Hash, History, Identity, Journal, MeetError, Meeting, Memory, Pads, Roster,
     Terms, hash,
 };
-use steffle_privacy::ledger::{Cost, GrantId, NoiseKind, Offer, Share};
+use steffle_privacy::ledger::{NoiseKind, Offer};
 use steffle_wire::{
-    Closed, Envelope, Kind, MaskTerms, Meet, NodeId, Opening, Reader, Refused, Role, TakeIn, decode,
+    Envelope, Kind, MaskTerms, Meet, NodeId, Opening, Reader, Refused, Role, TakeIn, decode,
 };
 
 /// The code of what is refused because of masks.
@@ -281,53 +284,6 @@ fn without_letters(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
         }
         _ => Ok(()),
     }
-}
-
-/// A refusal under masks, as it is told: words that could be about records stay here.
-pub(super) fn told(refused: Refused) -> Refused {
-    const ABOUT_THE_QUESTION: [&str; 7] = [
-        CODE,
-        "steffle::ledger",
-        "steffle::node::policy",
-        "steffle::node::shares",
-        "steffle::node::entropy",
-        Refused::STATE,
-        Refused::MESSAGE,
-    ];
-    // What a reply would cost, and what was spent before, is about the records of this site; other runs, the
-    // list of records and the book's place are nobody's business.
-    const OF_THE_BOOK: [&str; 4] = [
-        "steffle::ledger::budget",
-        "steffle::ledger::open_runs",
-        "steffle::ledger::roll",
-        "steffle::ledger::stopped",
-    ];
-    if OF_THE_BOOK.contains(&refused.code.as_str()) {
-        let text = "this site's book does not allow it, and nothing was released; under masks it does not \
-                    say more: `steffle ledger show` tells its owner";
-        return Refused::new(refused.code, text);
-    }
-    if ABOUT_THE_QUESTION.iter().any(|code| refused.code.starts_with(code)) {
-        return refused;
-    }
-    let text = "this site cannot answer; under masks it does not say why, and the run is over here";
-    Refused::new(refused.code, text)
-}
-
-/// What a store says of a run that ended, under masks: how often it answered, and its share. What single
-/// replies cost depends on its records alone, and the hash of a short one could be guessed.
-pub(super) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Refused> {
-    let Share::Gaussian { squared: all, .. } = offer.check()?.share() else { return Ok(closed) };
-    let Closed { mut receipts, spent } = closed;
-    let each = all / receipts.len().max(1) as f64;
-    for (receipt, number) in receipts.iter_mut().zip(1..) {
-        // How often the store answered anybody is its own.
-        (receipt.reply, receipt.sequence, receipt.grant) = ([0; 32], number, GrantId(0));
-        if let Cost::Gaussian { squared, slack, .. } = &mut receipt.cost {
-            (*squared, *slack) = (each, 0.0);
-        }
-    }
-    Ok(Closed { receipts, spent: spent.map(|_| all.sqrt()) })
 }
 
 /// A refusal because of masks.

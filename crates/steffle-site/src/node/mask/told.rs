@@ -1,0 +1,83 @@
+//! What a site says under masks of what it refused, and at the end: nothing that is about its records alone.
+
+use steffle_privacy::ledger::{Cost, GrantId, Offer, Share};
+use steffle_wire::{Closed, Refused};
+
+use super::CODE;
+
+/// Refusals that keep their words: these depend on the question, on what the site's owner set, and on what
+/// all sites saw, and on nothing else. Whoever adds one shows that of all its words; a code that is not here,
+/// such as one that is new, is told without any.
+///
+/// Not here, and why:
+/// - of the book: `budget` has what a reply would cost and what was spent before, which is about this site's
+///   records; `open_runs` names runs of others; `roll` is about the list of records; `stopped` has the
+///   book's place on disk;
+/// - `steffle::privacy`, and what is below it: a number that was out of range may be a price;
+/// - of the node: `attributes`, `cap`, `ids`, `model`, `range`, `records`, `response`, `schema`, `scores` are
+///   found out when records are at hand, and some say how many there are;
+/// - `steffle::one_shot` and `steffle::data`: columns, their entries and files of this site.
+const WITH_WORDS: [&str; 18] = [
+    // Rosters, meetings, the site's own limits, and its journal of questions, which may say where it lies.
+    CODE,
+    // What stands in the site's file, beside what the offer says.
+    "steffle::node::policy",
+    // How many sites an offer shares noise between, and how many there are.
+    "steffle::node::shares",
+    // The operating system has no random numbers.
+    "steffle::node::entropy",
+    // The question is not due after those before it.
+    Refused::STATE,
+    // The question's bytes.
+    Refused::MESSAGE,
+    // What the book's policy names, beside what the offer says.
+    "steffle::ledger::policy",
+    // One sentence each, which says what the code says.
+    "steffle::ledger::closed",
+    "steffle::ledger::cost",
+    "steffle::ledger::kind",
+    "steffle::ledger::noise",
+    "steffle::ledger::numbers",
+    "steffle::ledger::repeated",
+    "steffle::ledger::slack",
+    "steffle::ledger::unknown",
+    // One of two sentences, by whether runs before this one had secret noise: what they agreed on.
+    "steffle::ledger::revealed",
+    // The last round that was answered, and the one that is asked for.
+    "steffle::ledger::round",
+    // The name that the offer has.
+    "steffle::ledger::run",
+];
+
+/// A refusal under masks, as it is told: words that could be about records stay here.
+pub(in crate::node) fn told(refused: Refused) -> Refused {
+    if WITH_WORDS.contains(&refused.code.as_str()) {
+        return refused;
+    }
+    let text = if refused.code.starts_with("steffle::ledger::") {
+        "this site's book does not allow it, and nothing was released; under masks it does not say more: \
+         `steffle ledger show` tells its owner"
+    } else {
+        "this site cannot answer; under masks it does not say why, and the run is over here"
+    };
+    Refused::new(refused.code, text)
+}
+
+/// What a store says of a run that ended, under masks: how often it answered, and its share. What single
+/// replies cost depends on its records alone, and the hash of a short one could be guessed.
+pub(in crate::node) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Refused> {
+    let Share::Gaussian { squared: all, .. } = offer.check()?.share() else { return Ok(closed) };
+    let Closed { mut receipts, spent } = closed;
+    let each = all / receipts.len().max(1) as f64;
+    for (receipt, number) in receipts.iter_mut().zip(1..) {
+        // How often the store answered anybody is its own.
+        (receipt.reply, receipt.sequence, receipt.grant) = ([0; 32], number, GrantId(0));
+        if let Cost::Gaussian { squared, slack, .. } = &mut receipt.cost {
+            (*squared, *slack) = (each, 0.0);
+        }
+    }
+    Ok(Closed { receipts, spent: spent.map(|_| all.sqrt()) })
+}
+
+#[cfg(test)]
+mod tests;
