@@ -46,6 +46,16 @@ impl Asked {
         Ok(Self(AskedForm::Centred(centred, Some(lattice))))
     }
 
+    /// Whether it has a theta message. Public sums are added beside that one's, and in the order of chunks
+    /// that this brings.
+    pub fn has_theta(&self) -> bool {
+        match &self.0 {
+            AskedForm::Centred(_, Some(lattice)) => lattice.coefficient != 0.0,
+            AskedForm::Centred(centred, None) => !centred.silent(),
+            AskedForm::Clipped(_) => true,
+        }
+    }
+
     /// One about sums as they are.
     pub(super) fn plain(question: &Question, classes: usize, room: &mut Room) -> Self {
         Self(match question.form {

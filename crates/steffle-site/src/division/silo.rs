@@ -102,7 +102,8 @@ impl Silo {
         self.records.check(question).map_err(RecordsDivisionError::from)?;
         let stored = self.attributes.store().stored(&request);
         if let Some(stored) = stored.map_err(AttributesDivisionError::from)? {
-            return Ok((self.records.answer(question, round)?, stored));
+            let has_theta = self.asked(question)?.has_theta();
+            return Ok((self.records.answer_again(question, round, has_theta)?, stored));
         }
         let price = self.price(question, round, request)?;
         self.answer_paid(question, round, price, noise)
@@ -125,7 +126,8 @@ impl Silo {
         self.records.check(question).map_err(RecordsDivisionError::from)?;
         let stored = self.attributes.store().stored(&request);
         if let Some(stored) = stored.map_err(AttributesDivisionError::from)? {
-            return Ok((self.records.answer(question, round)?, stored));
+            let has_theta = self.asked_share(question, scale)?.has_theta();
+            return Ok((self.records.answer_again(question, round, has_theta)?, stored));
         }
         let price = self.price_share(question, round, scale, request)?;
         self.answer_paid(question, round, price, noise)
@@ -184,19 +186,14 @@ impl Silo {
         request: Request,
     ) -> Result<Price<Sums>, SiloError> {
         self.records.cap_round(question, round)?;
-        let model = self.records.shared_model();
-        let blocks = model.blocks();
-        let records = &self.records;
-        let asked = self
-            .attributes
-            .asked(question, blocks, |centred| records.sizes(question, centred))
-            .map_err(AttributesDivisionError::from)?;
+        let asked = self.asked(question)?;
         if self.attributes.measures() {
             self.records.measure(question, round, &asked, &mut self.measured);
         } else {
             self.measured = Measured::default();
         }
-        let about = self.about(question, round, blocks, request);
+        let model = self.records.shared_model();
+        let about = self.about(question, round, model.blocks(), request);
         Ok(self.attributes.price_positions(question, asked, &mut self.measured, about)?)
     }
 
@@ -208,15 +205,29 @@ impl Silo {
         scale: &RoundScale,
         request: Request,
     ) -> Result<Price<SharedSums>, SiloError> {
-        let bits = self.records.shared_bits().ok_or(RecordsDivisionError::NotAgreed)?;
-        let blocks = self.records.model().blocks().to_vec();
-        let (records, classes) = (&self.records, self.attributes.classes());
-        let sizes = |centred: &_| records.sizes(question, centred);
-        let asked = Asked::on_shared_lattice(question, &blocks, classes, (scale, bits), sizes)
-            .map_err(AttributesDivisionError::from)?;
+        let asked = self.asked_share(question, scale)?;
         self.records.measure(question, round, &asked, &mut self.measured);
-        let about = self.about(question, round, &blocks, request);
+        let model = self.records.shared_model();
+        let about = self.about(question, round, model.blocks(), request);
         Ok(self.attributes.price_share(question, asked, scale, &mut self.measured, about)?)
+    }
+
+    /// The question on the grids of this silo.
+    fn asked(&mut self, question: &Question) -> Result<Asked, SiloError> {
+        let (model, records) = (self.records.shared_model(), &self.records);
+        let sizes = |centred: &_| records.sizes(question, centred);
+        let asked = self.attributes.asked(question, model.blocks(), sizes);
+        Ok(asked.map_err(AttributesDivisionError::from)?)
+    }
+
+    /// The question on the grids that all silos agreed on.
+    fn asked_share(&self, question: &Question, scale: &RoundScale) -> Result<Asked, SiloError> {
+        let bits = self.records.shared_bits().ok_or(RecordsDivisionError::NotAgreed)?;
+        let blocks = self.records.model().blocks();
+        let sizes = |centred: &_| self.records.sizes(question, centred);
+        let (classes, grid) = (self.attributes.classes(), (scale, bits));
+        let asked = Asked::on_shared_lattice(question, blocks, classes, grid, sizes);
+        Ok(asked.map_err(AttributesDivisionError::from)?)
     }
 
     fn about<'a>(

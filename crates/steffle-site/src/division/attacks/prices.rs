@@ -279,6 +279,38 @@ fn a_grant_refuses_what_it_cannot_pay_and_a_repeated_request_costs_nothing() {
     assert_eq!(receipts.len(), 2);
 }
 
+/// Of silos with several chunks of records, and several blocks of chunks: whatever the model, a reply that is
+/// sent again comes with the same public sums.
+#[test]
+fn a_repeated_request_has_the_same_public_sums() {
+    for (model, records, poisson) in [
+        ("logistic", 700, false),
+        ("logistic", 9000, false),
+        ("logistic", 700, true),
+        ("softmax", 700, false),
+        ("mlp:3", 700, false),
+    ] {
+        for notion in [Notion::DemographicParity, Notion::EqualizedOdds { labels: 2 }] {
+            let terms = if poisson { Case::poisson() } else { EXACT };
+            let case = Case { records, model, notion, terms, ..Case::base() };
+            let store: Vec<u16> = (0..records).map(|at| (at % 2) as u16).collect();
+            let mut silo = case.silo(case.protected(), &store);
+            case.open(silo.attributes(), &case.offer());
+            let mut noise = SimulatedNoise::new(1, 1, 1);
+            let mut census = case.question();
+            census.cells.iter_mut().for_each(|cell| cell.combinations.fill(0.0));
+            for (round, question) in [(1, census), (2, case.question())] {
+                let mut answer = || {
+                    let answer = silo.answer(&question, round, request(round.into()), &mut noise);
+                    let (public, released) = answer.unwrap();
+                    (public, released.read().unwrap())
+                };
+                assert_eq!(answer(), answer(), "{case:?}, round {round}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_unit_that_has_spent_its_share_is_left_out() {
     let case = Case::base();

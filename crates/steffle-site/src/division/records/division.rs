@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use steffle_attributes::{Centred, PriceError, Sizes};
 use steffle_model::blocks::{Merge, sweep};
 use steffle_model::linear::{Whitening, WhiteningError};
-use steffle_model::model::{Classifier, Pending, Point};
+use steffle_model::model::{Classifier, Coefficients, Gradient, Pending, Point};
 use steffle_model::record::Records;
 use steffle_wire::{Batch, Handover, PublicSums, Question, QuestionError, RowCap};
 
@@ -111,6 +111,13 @@ pub(in crate::division) trait MergeOther: Send {
 
 impl MergeOther for () {
     fn merge_other(&mut self, (): &Self) {}
+}
+
+/// Zeros in the place of a theta message.
+struct Unread(Gradient);
+
+impl MergeOther for Unread {
+    fn merge_other(&mut self, _: &Self) {}
 }
 
 impl MergeOther for Handover {
@@ -267,6 +274,37 @@ impl RecordsDivision {
             pending.into_iter().for_each(Pending::add);
         };
         Ok(self.pass((question, round), ((), || ()), ((), || ()), add).0)
+    }
+
+    /// The public sums of a reply that is sent again, to the bit those that went with it: where it has a theta
+    /// message they were added beside that, which adds up chunk by chunk and not row by row. Without this a
+    /// run that goes on after a crash would ask something else than before, and pay for it or be refused.
+    pub(in crate::division) fn answer_again(
+        &mut self,
+        question: &Question,
+        round: u32,
+        has_theta: bool,
+    ) -> Result<PublicSums, RecordsDivisionError> {
+        if !has_theta {
+            return self.answer(question, round);
+        }
+        self.check(question)?;
+        let (model, columns) = (self.shared_model(), self.objective.columns());
+        let nothing = vec![0.0; columns];
+        let empty = || Unread(Gradient::new(model.as_ref()));
+        let (public, ..) = self.pass(
+            (question, round),
+            (empty(), empty),
+            (Coefficients::default(), Coefficients::default),
+            |unread, room, candidates, pending| {
+                let slots = vec![0; candidates.cells.len()];
+                room.fill(candidates.factors, &slots, &nothing, columns, None);
+                if let Some(pending) = pending {
+                    unread.0.add_beside(candidates.factors, room, pending);
+                }
+            },
+        );
+        Ok(public)
     }
 
     /// Answers, and writes down the candidates for attributes divisions elsewhere.
