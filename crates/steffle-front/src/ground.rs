@@ -32,6 +32,21 @@ pub(crate) const OPTIMUM: Tolerance = Tolerance { evaluations: 1000, gradient: 1
 /// The code of a run that ended because a site did not reply.
 pub const LOST: &str = "steffle::train::lost";
 
+/// The codes of runs that books have ended, and what can be done.
+const ENDED: [(&str, &str); 2] = [
+    (
+        "steffle::ledger::run",
+        "it was about other records, or has ended at a site that keeps its own book; another <seed> is \
+         another run, and is paid for",
+    ),
+    (
+        "steffle::ledger::closed",
+        "the run was closed before it had asked this: by a run that began after it was interrupted, or by \
+         `steffle ledger close`; or data or program have changed since. What it had reserved stays spent; \
+         another <seed> is another run, and is paid for",
+    ),
+];
+
 /// A federation that is ready to train.
 ///
 /// Nodes have joined and the unconstrained model is known.
@@ -207,11 +222,13 @@ fn embedded(
         .map_err(|error| failed(&error))
 }
 
-/// The nodes with attributes, the last of all, keep the books.
+/// The nodes with attributes, the last of all, keep the books. A process that was killed after these had
+/// closed the run, and before the model was written, is started again by the same command: it finds the same
+/// model in what they have kept.
 pub(crate) fn kept(nodes: InProcess, books: Vec<Box<dyn Ledger>>) -> InProcess {
     let mut without = nodes.here().len().saturating_sub(books.len());
     let mut books = books.into_iter();
-    nodes.each(|node| {
+    let nodes = nodes.each(|node| {
         if without > 0 {
             without -= 1;
             return node;
@@ -220,7 +237,8 @@ pub(crate) fn kept(nodes: InProcess, books: Vec<Box<dyn Ledger>>) -> InProcess {
             Some(book) => node.keeping(book),
             None => node,
         }
-    })
+    });
+    nodes.taken_up_again()
 }
 
 /// A budget that does not allow it has a status of its own.
@@ -233,11 +251,9 @@ pub(crate) fn failed(error: &FederationError) -> Error {
         return Error::new(Status::Budget, code, error.to_string()).with_help(help);
     }
     if let FederationError::Refused { refused, .. } = error
-        && refused.code == "steffle::ledger::run"
+        && let Some((code, help)) = ENDED.iter().find(|(code, _)| *code == refused.code)
     {
-        let help = "the same command was run to its end before, and its model is where it was \
-                    written; another <seed> is another run, and is paid for";
-        return Error::data("ledger::run", error.to_string()).with_help(help);
+        return Error::data(code, error.to_string()).with_help(*help);
     }
     if let FederationError::Needed { .. } = error {
         let help = "bring it back and go on by the same command, or begin another run without it and \

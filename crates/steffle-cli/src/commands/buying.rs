@@ -7,7 +7,7 @@ use steffle_front::{Model, NoiseOrigin, Purchase, Testing};
 use steffle_ledger::{Look, book_paths, look};
 use steffle_privacy::ledger::hexadecimal;
 
-use super::ledger::paying_books;
+use super::ledger::{boxed, paying_books};
 use super::train::{LedgerReport, ledger_report};
 use crate::failure::Failure;
 use crate::ui::Output;
@@ -59,7 +59,7 @@ impl Buying<'_> {
         let ids = testing.ids();
         let run = self.run(path, models, &ids)?;
         let silos = (!testing.is_split()).then_some(&ids[..]);
-        let books = paying_books(path, testing.stores(), silos, &[run], output)?;
+        let books = boxed(paying_books(path, testing.stores(), silos, &[run], output)?);
         Ok(Purchase { epsilon, delta, noise, seed, run, books })
     }
 

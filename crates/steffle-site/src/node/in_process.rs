@@ -59,6 +59,13 @@ impl InProcess {
         })
     }
 
+    /// The same where books may have closed the run before this process began: asked from the first question
+    /// on, nodes say again what the books have kept. Of a run that has ended nothing new is paid for.
+    #[must_use]
+    pub fn taken_up_again(self) -> Self {
+        self.each(|node| Node { again: true, ..node })
+    }
+
     fn deliver(&mut self, letters: Vec<Letter>) {
         for Letter { to, bytes } in letters {
             for node in to {

@@ -168,9 +168,9 @@ impl Node {
     /// Takes in what this site was asked and answered before its process began, to be where it was: where the
     /// book of the run was closed since, nothing new can be paid for, and what was said is said again.
     pub fn take_in_again(&mut self, message: &[u8]) -> Answer {
-        self.again = true;
+        let before = std::mem::replace(&mut self.again, true);
         let answer = self.handle(message);
-        self.again = false;
+        self.again = before;
         answer
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use steffle_ledger::{Books, LedgerError, open};
+use steffle_ledger::{Books, FileLedger, LedgerError, open};
 use steffle_privacy::ledger::{Ledger, hexadecimal};
 
 use super::clock;
@@ -21,7 +21,7 @@ pub(crate) fn paying_books(
     silos: Option<&[&[u64]]>,
     runs: &[[u8; 16]],
     output: Output,
-) -> Result<Vec<Box<dyn Ledger>>, Failure> {
+) -> Result<Vec<FileLedger>, Failure> {
     let mut books = Books::open(path, stores, clock)?;
     if let Some(silos) = silos {
         books.check_silos(path, silos)?;
@@ -35,7 +35,12 @@ pub(crate) fn paying_books(
             ));
         }
     }
-    Ok(books.into_ledgers().into_iter().map(|book| Box::new(book) as Box<dyn Ledger>).collect())
+    Ok(books.into_ledgers())
+}
+
+/// Books as those who pay from them take them.
+pub(crate) fn boxed(books: Vec<FileLedger>) -> Vec<Box<dyn Ledger>> {
+    books.into_iter().map(|book| Box::new(book) as Box<dyn Ledger>).collect()
 }
 
 /// The book of a site's own store. Another process may still have it, whose run ended just now or

@@ -9,7 +9,7 @@ use steffle_front::{
 };
 
 use super::private::LedgerReport;
-use crate::commands::ledger::paying_books;
+use crate::commands::ledger::{boxed, paying_books};
 use crate::failure::Failure;
 use crate::ui::Output;
 
@@ -103,7 +103,7 @@ impl<'a> Metrics<'a> {
             noise: NoiseOrigin::Secure,
             seed: self.seed,
             run: self.run,
-            books,
+            books: boxed(books),
         })
     }
 }

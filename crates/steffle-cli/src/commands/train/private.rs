@@ -9,7 +9,7 @@ use steffle_ledger::{book_paths, look};
 use steffle_privacy::ledger::{Receipt, hexadecimal};
 
 use crate::args::TrainCommand;
-use crate::commands::ledger::paying_books;
+use crate::commands::ledger::{boxed, paying_books};
 use crate::config::TrainConfig;
 use crate::failure::Failure;
 use crate::ui::Output;
@@ -81,7 +81,14 @@ pub(crate) fn open(
     let silos = together.then_some(&silos[..]);
     let runs: Vec<[u8; 16]> = [run].into_iter().chain(also).collect();
     let books = paying_books(path, study.attributes_holders(), silos, &runs, output)?;
-    Ok(study.pay_from(run, books)?)
+    let name = hexadecimal(&run);
+    if books.iter().any(|book| book.book().run(&name).is_some_and(|(_, grant)| grant.closed())) {
+        output.note(&format!(
+            "run {name} has ended before: what it released is read from its book again, at no cost, and the \
+             model is the same; another --seed is another run, and is paid for"
+        ));
+    }
+    Ok(study.pay_from(run, boxed(books))?)
 }
 
 /// Says of a run that is only planned that books would pay for it; they are not opened.
@@ -120,7 +127,7 @@ pub(crate) fn warn(privacy: &Privacy, output: Output) {
 }
 
 /// The same for the same command on the same records: a run that was interrupted goes on, and one
-/// that has ended is not paid for twice by mistake.
+/// that has ended is not paid for twice.
 pub(crate) fn run_id(
     config: &TrainConfig,
     study: &Study,
