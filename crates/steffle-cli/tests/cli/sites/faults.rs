@@ -15,7 +15,7 @@ use crate::harness::{Place, pairs, people};
 const LONG: [&str; 6] = ["--mode", "none", "--server", "plain", "--rounds", "1500"];
 
 fn three(name: &str) -> Place {
-    handed_out(name, &pairs(0..600), &["--silos", "3"])
+    handed_out(name, &pairs(0..2400), &["--silos", "3"])
 }
 
 /// Processes that a process has started, oldest first.
@@ -161,7 +161,8 @@ fn a_lead_that_was_killed_goes_on() {
     assert!(!place.path("silo-1/sent").exists(), "nobody was asked");
 }
 
-/// Every site, and the server, killed between every two exchanges; letters between sites included.
+/// Every site, and the server, killed between every two exchanges; letters between sites included. Sites have several
+/// chunks of rows: sums that are computed again have to be added up in the same order.
 #[test]
 fn killed_between_every_two_exchanges() {
     for (name, flags, method) in [
@@ -173,7 +174,7 @@ fn killed_between_every_two_exchanges() {
             &["--rounds", "2", "--epsilon", "1", "--model", "softmax"],
         ),
     ] {
-        let place = handed_out(name, &people(0..200), flags);
+        let place = handed_out(name, &people(0..1600), flags);
         let wanted = expected(&place, method);
         let flags = [method, &["--force", "--journal", "run.journal"]].concat();
         let mut relay = Relay::start(&place, "run", &flags);
