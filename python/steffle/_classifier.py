@@ -369,7 +369,7 @@ class FairClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "requires y to be passed, but the target y is None: every row needs a label"
             )
         # A column of pandas knows its values faster than an array of them.
-        codes, found = pd.factorize(y if isinstance(y, pd.Series) else column_or_1d(y, warn=True))
+        codes, found = _columns.factorized(y if isinstance(y, pd.Series) else column_or_1d(y, warn=True))
         if (codes < 0).any():
             raise ValueError("Input y contains NaN: every row needs a label")
         unique = np.asarray(found)

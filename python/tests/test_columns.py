@@ -159,3 +159,13 @@ def test_what_is_no_column_is_refused():
             _steffle.write_table("never.csv", [("x", wrong), label])
     with pytest.raises(SteffleError):
         _steffle.write_table("never.csv", [("x", np.zeros(3)), label])
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("levels", [2, 100, 40_000])
+def test_whole_numbers_are_told_apart_piece_by_piece(kind, levels):
+    numbers = np.random.default_rng(0).integers(0, levels, 100_000).astype(kind)
+    codes, unique = _columns.factorized(numbers)
+    at_once, all_unique = pd.factorize(numbers)
+    assert (codes == at_once).all() and (unique == all_unique).all() and unique.dtype == numbers.dtype
+    assert (_columns.factorized(pd.Series(numbers))[0] == at_once).all()
