@@ -74,7 +74,7 @@ pub fn reach(rows: &Rows) -> Result<u64, PriceError> {
     if layout.numeric + layout.categorical > ROW {
         return Err(PriceError::Bound("more than 65536 numbers and levels in a row"));
     }
-    let mut reach = 0_u64;
+    let (mut reach, mut codes) = (0_u64, Vec::with_capacity(layout.categorical));
     for row in 0..rows.len() {
         let largest = rows.numeric(row).iter().fold(1.0_f32, |top, x| top.max(x.abs()));
         if largest > INPUT {
@@ -82,7 +82,9 @@ pub fn reach(rows: &Rows) -> Result<u64, PriceError> {
         }
         // At most 2^24, and a multiple of 1/4096.
         reach += (f64::from(largest) * f64::from(INPUT)) as u64;
-        if repeats(rows.codes(row), layout.absent()) {
+        codes.clear();
+        rows.codes_into(row, &mut codes);
+        if repeats(&codes, layout.absent()) {
             return Err(PriceError::Bound("a row that names a level twice"));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use steffle_model::record::Ids;
 use steffle_privacy::ledger::{Charge, Cost, Kind, Refusal};
 use steffle_wire::{Classes, Writer};
 
@@ -34,7 +35,7 @@ pub struct AskedClasses {
 pub(super) fn price(
     release: ClassRelease,
     classes: usize,
-    ids: &[u64],
+    ids: &Ids,
     units: &UnitList,
     request: Request,
 ) -> Result<Price<ClassMessage>, PriceError> {

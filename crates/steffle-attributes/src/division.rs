@@ -5,6 +5,7 @@ use std::sync::Arc;
 use steffle_model::decode::RoundScale;
 use steffle_model::linear::Whitening;
 use steffle_model::model::Block;
+use steffle_model::record::Ids;
 use steffle_model::scores::Candidates;
 use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
@@ -67,12 +68,12 @@ impl AttributesDivision {
     /// others. `units` numbers the unit of every record.
     pub fn beside(
         attributes: Attributes,
-        ids: &Arc<[u64]>,
+        ids: &Ids,
         units: Option<&[u32]>,
     ) -> Result<Self, AttributesDivisionError> {
         let own = attributes.ids();
-        if *own != **ids {
-            let position = own.iter().zip(&**ids).position(|(a, b)| a != b);
+        if own != ids {
+            let position = own.iter().zip(ids.iter()).position(|(a, b)| a != b);
             return Err(AttributesDivisionError::NotAligned {
                 records: ids.len(),
                 attributes: own.len(),
@@ -314,7 +315,8 @@ impl AttributesDivision {
         };
         let mut distances = Distances::new(measured, units, records)?;
         // Most rounds leave nobody out, and then nothing is looked up.
-        let left_out = retired.as_ref().filter(|retired| retired.contains(&true));
+        let by_unit = retired.is_some();
+        let left_out = retired.filter(|retired| retired.contains(&true));
         left_out.iter().for_each(|units| distances.leave_out(units));
         let (noises, squared) = noises(&distances, lattice)?;
         let (thetas, tables) = shape.numbers();
@@ -327,10 +329,7 @@ impl AttributesDivision {
             _ if noises.silent() => (Cost::Free, None),
             _ => (Cost::Gaussian { squared, slack, numbers }, None),
         };
-        let charge = match &retired {
-            Some(_) => Charge::Units(distances.charged(&noises)),
-            None => charge,
-        };
+        let charge = if by_unit { Charge::Units(distances.charged(&noises)) } else { charge };
         let left_out = left_out.map(|retired| units.by_record(retired));
         let (noise, digest) = (Noise::Integer(noises), distances.digest);
         distances.give_back(measured);

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use sha2::{Digest as _, Sha256};
+use steffle_model::record::Ids;
 use steffle_model::scores::Who;
 use steffle_privacy::ledger::{
     Accounts, Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind,
@@ -285,8 +286,8 @@ impl Store {
     /// A store with a ledger in memory and no policy: its budget is the first offer it accepts.
     pub(super) fn new(attributes: Attributes, units: UnitList, by_id: bool) -> Self {
         let attributes = attributes.of_units(&units);
-        let positions = attributes.ids().iter().zip(0..).map(|(&id, at)| (id, at));
-        let positions = if by_id { positions.collect() } else { HashMap::new() };
+        let positions = || attributes.ids().iter().zip(0..).collect();
+        let positions = if by_id { positions() } else { HashMap::new() };
         let ledger = Box::new(MemoryLedger::default());
         let (grant, promised, room) = (None, false, Room::default());
         Self { attributes, positions, units, ledger, grant, promised, room }
@@ -341,7 +342,7 @@ impl Store {
     }
 
     /// Record ids.
-    pub fn ids(&self) -> &[u64] {
+    pub fn ids(&self) -> &Ids {
         self.attributes.ids()
     }
 

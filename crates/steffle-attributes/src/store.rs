@@ -1,8 +1,6 @@
 //! What the attributes division holds: record ids and the sensitive class of each.
 
-use std::sync::Arc;
-
-use steffle_model::record::MISSING_CLASS;
+use steffle_model::record::{Ids, MISSING_CLASS};
 
 use super::UnitList;
 
@@ -61,7 +59,7 @@ pub enum AttributesError {
 ///
 /// They are sealed: only the door of the division reads them.
 pub struct Attributes {
-    ids: Arc<[u64]>,
+    ids: Ids,
     classes: Sensitive<Vec<u16>>,
     class_count: usize,
 }
@@ -85,19 +83,20 @@ impl Attributes {
         };
         let mut classes = classes;
         classes.0.iter_mut().for_each(|class| *class = known(class));
-        if let Some(id) = repeated(&ids) {
+        let ids = Ids::from(ids);
+        if let Some(id) = ids.repeated() {
             return Err(AttributesError::Repeated { id });
         }
-        Ok(Self { ids: ids.into(), classes, class_count })
+        Ok(Self { ids, classes, class_count })
     }
 
     /// Record ids, in the order of the classes.
-    pub fn ids(&self) -> &[u64] {
+    pub fn ids(&self) -> &Ids {
         &self.ids
     }
 
     /// The same with a list of the same ids that somebody else keeps already.
-    pub(super) fn with_ids(self, ids: &Arc<[u64]>) -> Self {
+    pub(super) fn with_ids(self, ids: &Ids) -> Self {
         debug_assert_eq!(self.ids, *ids);
         Self { ids: ids.clone(), ..self }
     }
@@ -119,14 +118,4 @@ impl Attributes {
     pub(super) fn classes(&self) -> &[u16] {
         self.classes.expose()
     }
-}
-
-/// An id that stands twice, if one does. Ids that rise are looked at where they are.
-fn repeated(ids: &[u64]) -> Option<u64> {
-    if ids.is_sorted_by(|a, b| a < b) {
-        return None;
-    }
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }

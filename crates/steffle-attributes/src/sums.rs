@@ -160,7 +160,7 @@ impl Work for Sums {
             let batch = coin.draw(units.count(), &mut || source.bits())?;
             let mut drawn = vec![false; units.count()];
             batch.members().iter().for_each(|&unit| drawn[unit] = true);
-            chosen = Some(units.by_record(&drawn));
+            chosen = Some(units.by_record(drawn));
             scale = 1.0 / coin.0.value();
         }
         Ok(DrawnSums { noise, chosen, scale })

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use steffle_model::record::Ids;
 use steffle_privacy::ledger::Roll;
 use steffle_wire::Batch;
 
@@ -72,7 +73,7 @@ impl UnitList {
 
     /// The records of a store with these ids that it can be asked about, for its ledger. A holder
     /// elsewhere charges the whole index, so that nothing tells what it holds.
-    pub(super) fn roll(&self, ids: &[u64]) -> Roll {
+    pub(super) fn roll(&self, ids: &Ids) -> Roll {
         match &*self.0 {
             List::Each(_) => Roll { ids: ids.to_vec(), units: Vec::new() },
             List::Positions { of, .. } => Roll { ids: ids.to_vec(), units: of.clone() },
@@ -144,19 +145,19 @@ impl UnitList {
 
     /// Per record of a store with these ids, the place of the record whose class is its unit's:
     /// that with the smallest id. `None` where every record is its own unit.
-    pub(super) fn speakers(&self, ids: &[u64]) -> Option<Vec<u32>> {
+    pub(super) fn speakers(&self, ids: &Ids) -> Option<Vec<u32>> {
         let units: Vec<u32> = match &*self.0 {
             List::Each(_) => return None,
             List::Positions { of, .. } => of.clone(),
             // An id that the list does not have can never be asked about.
             List::Index { of, .. } => {
-                ids.iter().map(|id| of.get(id).copied().unwrap_or(u32::MAX)).collect()
+                ids.iter().map(|id| of.get(&id).copied().unwrap_or(u32::MAX)).collect()
             }
         };
         let mut first: HashMap<u32, u32> = HashMap::new();
-        for (place, (unit, id)) in (0..).zip(units.iter().zip(ids)) {
+        for (place, (unit, id)) in (0..).zip(units.iter().zip(ids.iter())) {
             let known = first.entry(*unit).or_insert(place);
-            if *id < ids[*known as usize] {
+            if ids.get(*known as usize).is_some_and(|own| id < own) {
                 *known = place;
             }
         }
@@ -194,9 +195,9 @@ impl UnitsOf<'_> {
     }
 
     /// What was said of units, said of records.
-    pub(super) fn by_record(&self, by_unit: &[bool]) -> Vec<bool> {
+    pub(super) fn by_record(&self, by_unit: Vec<bool>) -> Vec<bool> {
         match self {
-            Self::Each(_) => by_unit.to_vec(),
+            Self::Each(_) => by_unit,
             Self::Listed { of, .. } => of.iter().map(|&unit| by_unit[unit as usize]).collect(),
         }
     }

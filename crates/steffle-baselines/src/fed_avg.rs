@@ -151,8 +151,8 @@ impl Local<'_> {
         let batch = if whole { Batch::All } else { Batch::Mini(size as u32) };
         for at in 0..steps {
             // Batches count from 1 over the whole run, so that every epoch is shuffled anew.
-            let which = self.batches.draw(batch, (round - 1) * steps + at + 1);
-            let sum = self.gradients.sum(&Point::new(model, &theta), self.records, which);
+            let which = self.batches.draw(batch, (round - 1) * steps + at + 1).list();
+            let sum = self.gradients.sum(&Point::new(model, &theta), self.records, &which);
             for (theta, sum) in theta.iter_mut().zip(sum) {
                 *theta -= step * (sum / which.len() as f64 + 2.0 * RIDGE * *theta);
             }
@@ -162,8 +162,8 @@ impl Local<'_> {
 
     /// The mean loss of the silo's records, ridge aside: it is the same for all silos.
     fn loss(&mut self, point: &Point<'_>) -> f64 {
-        let which = self.batches.draw(Batch::All, 0);
-        self.gradients.loss(point, self.records, which, f64::INFINITY) / which.len() as f64
+        let which = self.batches.draw(Batch::All, 0).list();
+        self.gradients.loss(point, self.records, &which, f64::INFINITY) / which.len() as f64
     }
 }
 

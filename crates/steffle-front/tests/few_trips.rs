@@ -140,7 +140,7 @@ fn silos_that_have_little_in_common_are_fitted_too() {
         table.train.iter().enumerate().map(|(at, &row)| (row, at)).collect();
     // The levels of education, as the schema numbers them.
     let column = table.schema.categorical().iter().position(|own| own.name == "education").unwrap();
-    let education = |row: u32| u64::from(records.rows().codes(place[&row])[column]);
+    let education = |row: u32| u64::from(records.rows().codes(place[&row]).nth(column).unwrap());
     let (above, _) = compare(&table, &table.sorted_by(education, 12), 34);
     assert!(above < 1e-4, "by education: {above:e}");
     // Sorted by label most silos have one label only: their own fits lie at the ridge's mercy.

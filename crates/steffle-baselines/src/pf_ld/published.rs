@@ -136,8 +136,8 @@ pub fn published(
     let mut step = Step::new(curator);
     for epoch in 0..epochs {
         for place in 0..per_epoch {
-            let which = batches.draw(Batch::Mini(batch), 1 + epoch * per_epoch + place);
-            let mut gradient = step.gradient(curator, &theta, which, &multipliers, settings.clip);
+            let which = batches.draw(Batch::Mini(batch), 1 + epoch * per_epoch + place).list();
+            let mut gradient = step.gradient(curator, &theta, &which, &multipliers, settings.clip);
             if let Some(PublishedNoise { primal, .. }) = settings.noise {
                 let groups = share(curator.imputed.classes());
                 let scale = primal * 2.0 * settings.clip / (groups * f64::from(batch));

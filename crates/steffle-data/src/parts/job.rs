@@ -274,7 +274,8 @@ impl Job {
             .iter()
             .map(|silo| Ok(encode(silo, silo.rows(), &schema)?.records))
             .collect::<Result<Vec<_>, Error>>()?;
-        let ids = silos.iter().zip(&records).map(|(silo, own)| (silo.table().origin(), own.ids()));
+        let ids = silos.iter().zip(&records);
+        let ids = ids.map(|(silo, own)| (silo.table().origin(), own.ids().to_vec()));
         once(&ids.collect::<Vec<_>>())?;
         let largest = silos.iter().map(|silo| silo.largest_unit(silo.rows())).max();
         let (mut dropped, mut missing) = (0, BTreeMap::new());

@@ -69,11 +69,11 @@ pub(super) fn elsewhere(
 }
 
 /// Refuses ids that two of the files hold.
-pub(super) fn once(files: &[(&str, &[u64])]) -> Result<(), Error> {
+pub(super) fn once(files: &[(&str, impl AsRef<[u64]>)]) -> Result<(), Error> {
     let mut holder: HashMap<u64, usize> = HashMap::new();
     let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
     for (at, (_, ids)) in files.iter().enumerate() {
-        for id in *ids {
+        for id in ids.as_ref() {
             if let Some(&first) = holder.get(id) {
                 *shared.entry((first, at)).or_default() += 1;
             } else {

@@ -54,7 +54,8 @@ impl TestFiles {
             unseen += encoded.unmatched.unseen_total();
             records.push(encoded.records);
         }
-        let ids = silos.iter().zip(&records).map(|(silo, own)| (silo.table().origin(), own.ids()));
+        let ids = silos.iter().zip(&records);
+        let ids = ids.map(|(silo, own)| (silo.table().origin(), own.ids().to_vec()));
         once(&ids.collect::<Vec<_>>())?;
         let attributes = if whole {
             silos

@@ -223,6 +223,9 @@ mod tests {
         let of = |rows: &[u32]| unit_classes(&data, rows, &schema).unwrap();
         assert_eq!(of(data.rows()), [1, 0, 1, 0, MISSING_CLASS, MISSING_CLASS]);
         assert_eq!(of(&[5, 1, 0]), [0, 1, 0], "of the rows that are sealed together");
-        assert_eq!(attributes(&data, data.rows(), &schema).unwrap().ids(), data.ids(data.rows()));
+        assert_eq!(
+            attributes(&data, data.rows(), &schema).unwrap().ids().to_vec(),
+            data.ids(data.rows())
+        );
     }
 }

@@ -368,8 +368,8 @@ impl Study {
     }
 
     /// The record ids of every silo.
-    pub fn ids(&self) -> Vec<&[u64]> {
-        self.0.encoded.records.iter().map(Records::ids).collect()
+    pub fn ids(&self) -> Vec<Vec<u64>> {
+        self.0.encoded.records.iter().map(|own| own.ids().to_vec()).collect()
     }
 
     /// The schema as nodes elsewhere read it; empty where they have encoded rows.

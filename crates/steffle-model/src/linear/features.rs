@@ -50,8 +50,8 @@ impl<'a> Features<'a> {
         for row in 0..rows.len() {
             let own = (0..).zip(rows.numeric(row));
             numbers.extend(own.map(|(at, &x)| if is_gone(at) { 0.0 } else { x }));
-            let own = rows.codes(row).iter();
-            codes.extend(own.map(|&code| if is_gone(code) { layout.absent() } else { code }));
+            let own = rows.codes(row);
+            codes.extend(own.map(|code| if is_gone(code) { layout.absent() } else { code }));
         }
         Ok(Self::of_members(Rows::new(layout, rows.len(), numbers, codes)?, self.members))
     }
@@ -64,7 +64,7 @@ impl<'a> Features<'a> {
             for (count, &x) in counts.iter_mut().zip(numbers) {
                 *count += usize::from(x != 0.0);
             }
-            self.rows.codes(record as usize).iter().for_each(|&code| counts[code as usize] += 1);
+            self.rows.codes(record as usize).for_each(|code| counts[code as usize] += 1);
         }
         counts.truncate(self.size() - 1);
         counts

@@ -92,7 +92,7 @@ impl Partial {
                 self.numbers.push(weight * value);
             }
             // The bias is a level that every record has.
-            self.codes.extend_from_slice(rows.codes(record as usize));
+            rows.codes_into(record as usize, &mut self.codes);
             self.codes.push(features as u32);
             self.weights.push(weight);
         }

@@ -36,10 +36,10 @@ impl Features<'static> {
                 let own = rows.numeric(record);
                 numbers.extend_from_slice(own);
                 numbers.extend(own.iter().take(squares).map(|&x| square(x)));
-                let moved = |&code: &u32| {
+                let moved = |code: u32| {
                     if code == from.absent() { layout.absent() } else { code + squares as u32 }
                 };
-                codes.extend(rows.codes(record).iter().map(moved));
+                codes.extend(rows.codes(record).map(moved));
                 if parts > 1 {
                     let part = u32::from(part_of[record]);
                     let told = (1..parts as u32).contains(&part);

@@ -35,7 +35,7 @@ fn dense(features: &Features<'_>) -> Vec<Vec<f64>> {
         for (slot, &x) in row.iter_mut().zip(rows.numeric(record)) {
             *slot = f64::from(x);
         }
-        rows.codes(record).iter().for_each(|&code| row[code as usize] += 1.0);
+        rows.codes(record).for_each(|code| row[code as usize] += 1.0);
         row[size - 1] = 1.0;
         all[record].copy_from_slice(&row[..size]);
     }

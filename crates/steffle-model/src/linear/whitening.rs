@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::dots::{dot, dots};
 use super::{Cholesky, Features, NotPositive, Symmetric};
-use crate::record::Rows;
+use crate::record::{Layout, Rows};
 
 /// The ridge of the shape, relative to the mean weight of a row: 0.1 on features of unit variance.
 pub const SHAPE_RIDGE: f64 = 0.1;
@@ -228,8 +228,11 @@ impl<'a> Form<'a> {
                 }
             }
         }
+        let mut codes = Vec::with_capacity(rows.layout().categorical);
         let levels = chunk.iter().enumerate().map(|(at, &record)| {
-            let (squared, size, levels) = self.levels(rows, record as usize, of(at));
+            codes.clear();
+            rows.codes_into(record as usize, &mut codes);
+            let (squared, size, levels) = self.levels(rows.layout(), &codes, of(at));
             let (squared, size) = (squares[at] + squared, sizes[at] + size);
             let count = (numeric + levels) as f64;
             let roundoff = self.roundoff + 2.0 * count * count * ROUNDOFF;
@@ -243,9 +246,7 @@ impl<'a> Form<'a> {
 
     /// What the levels of a record, the bias among them, add to the squared length and to the
     /// size that bounds the rounding; and how many they are.
-    fn levels(&self, rows: &Rows, record: usize, numbers: &[f64]) -> (f64, f64, usize) {
-        let layout = rows.layout();
-        let codes = rows.codes(record);
+    fn levels(&self, layout: Layout, codes: &[u32], numbers: &[f64]) -> (f64, f64, usize) {
         let present = |upto: usize| {
             let codes = codes[..upto].iter().copied();
             codes.filter(|&code| code != layout.absent()).map(|code| code as usize)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Rows;
+use super::{Ids, Rows};
 
 /// Why records were refused.
 ///
@@ -40,7 +40,7 @@ pub struct Records(Arc<Held>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Held {
-    ids: Arc<[u64]>,
+    ids: Ids,
     rows: Rows,
     labels: Vec<u16>,
     /// Value of the column that `conditional:COLUMN` conditions on.
@@ -129,12 +129,7 @@ impl Records {
 
     /// Universal record ids.
     #[inline]
-    pub fn ids(&self) -> &[u64] {
-        &self.0.ids
-    }
-
-    /// The same, for a division that has them too and need not keep a second list.
-    pub fn shared_ids(&self) -> &Arc<[u64]> {
+    pub fn ids(&self) -> &Ids {
         &self.0.ids
     }
 
@@ -156,7 +151,7 @@ impl Records {
         self.0.strata.as_ref().map_or(0, |strata| strata[row])
     }
 
-    /// Bytes held by the encoded records.
+    /// Bytes held by the encoded records, as if each id were written down.
     pub fn bytes(&self) -> usize {
         let Held { ids, rows, labels, strata, units } = &*self.0;
         let strata = strata.as_ref().map_or(0, Vec::len);

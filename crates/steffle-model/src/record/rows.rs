@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::kernel::{as_numbers, fetch, gather, neighbours};
+use crate::model::kernel::{Code, as_numbers, fetch, gather, neighbours};
 
 /// Numbers of a row are rounded to multiples of this: 1/4096 of a standard deviation. Then a row
 /// times an integer coefficient is an integer number of grid steps, and sums of such products are
@@ -48,12 +48,46 @@ impl Layout {
         self.features + 2
     }
 
+    /// How rows store their codes.
+    #[inline]
+    pub(crate) const fn code_width(self) -> CodeWidth {
+        match self.absent() {
+            0..=0xff => CodeWidth::One,
+            0x100..=0xffff => CodeWidth::Two,
+            _ => CodeWidth::Four,
+        }
+    }
+
+    /// Words of a row that are codes.
+    const fn code_words(self) -> usize {
+        let bytes = match self.code_width() {
+            CodeWidth::One => 1,
+            CodeWidth::Two => 2,
+            CodeWidth::Four => 4,
+        };
+        (self.categorical * bytes).div_ceil(size_of::<u32>())
+    }
+
+    /// Where in a row its inverse length is.
+    pub(crate) const fn inverse_at(self) -> usize {
+        self.numeric + self.code_words()
+    }
+
     /// `|(x, 1)|^2` of the row with these numbers and codes.
-    fn squared_norm(self, numeric: &[f32], codes: &[u32]) -> f64 {
+    fn squared_norm(self, numeric: &[f32], codes: impl Iterator<Item = u32>) -> f64 {
         let squares: f64 = numeric.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-        let present = codes.iter().filter(|&&code| code != self.absent()).count();
+        let present = codes.filter(|&code| code != self.absent()).count();
         squares + present as f64 + 1.0
     }
+}
+
+/// Bytes of a code: as few as there are features. Codes are looked up one by one, so that none has to be
+/// made wider before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodeWidth {
+    One,
+    Two,
+    Four,
 }
 
 /// Why rows were refused.
@@ -194,9 +228,14 @@ impl Rows {
         for row in 0..len {
             let numbers = &numeric[row * layout.numeric..][..layout.numeric];
             let codes = &codes[row * layout.categorical..][..layout.categorical];
-            let inverse = (1.0 / layout.squared_norm(numbers, codes).sqrt()).to_bits();
+            let squared = layout.squared_norm(numbers, codes.iter().copied());
+            let inverse = (1.0 / squared.sqrt()).to_bits();
             words.extend(numbers.iter().map(|x| x.to_bits()));
-            words.extend_from_slice(codes);
+            match layout.code_width() {
+                CodeWidth::One => words.extend(packed(codes, |code| (code as u8).to_ne_bytes())),
+                CodeWidth::Two => words.extend(packed(codes, |code| (code as u16).to_ne_bytes())),
+                CodeWidth::Four => words.extend_from_slice(codes),
+            }
             words.extend([inverse as u32, (inverse >> 32) as u32]);
             words.resize(start + (before + row + 1) * stride, 0);
         }
@@ -206,7 +245,7 @@ impl Rows {
 
     /// No row.
     pub fn empty(layout: Layout) -> Self {
-        let words = layout.numeric + layout.categorical + 2;
+        let words = layout.inverse_at() + 2;
         // A row that nearly fills a power of two gets it, and then lies in as few lines as it can.
         let whole = words.next_power_of_two();
         let stride = if whole - words <= words / 8 { whole } else { words };
@@ -288,7 +327,9 @@ impl Rows {
     /// All numbers and all codes, row by row.
     pub fn parts(&self) -> (Vec<f32>, Vec<u32>) {
         let numbers = (0..self.len).flat_map(|row| self.numeric(row)).copied().collect();
-        (numbers, (0..self.len).flat_map(|row| self.codes(row)).copied().collect())
+        let mut codes = Vec::with_capacity(self.len * self.layout.categorical);
+        (0..self.len).for_each(|row| self.codes_into(row, &mut codes));
+        (numbers, codes)
     }
 
     /// All rows, one every [`stride`](Self::stride) words.
@@ -333,8 +374,28 @@ impl Rows {
 
     /// The codes of row `row`.
     #[inline]
-    pub fn codes(&self, row: usize) -> &[u32] {
-        &self.row(row)[self.layout.numeric..][..self.layout.categorical]
+    pub fn codes(&self, row: usize) -> impl ExactSizeIterator<Item = u32> + Clone + '_ {
+        let (width, words) = (self.layout.code_width(), &self.row(row)[self.layout.numeric..]);
+        (0..self.layout.categorical).map(move |at| match width {
+            CodeWidth::One => u8::all_of(words)[at].wide(),
+            CodeWidth::Two => u16::all_of(words)[at].wide(),
+            CodeWidth::Four => words[at],
+        })
+    }
+
+    /// Appends the codes of row `row`.
+    #[inline]
+    pub fn codes_into(&self, row: usize, into: &mut Vec<u32>) {
+        let (words, count) = (&self.row(row)[self.layout.numeric..], self.layout.categorical);
+        match self.layout.code_width() {
+            CodeWidth::One => {
+                into.extend(u8::all_of(words)[..count].iter().map(|code| code.wide()));
+            }
+            CodeWidth::Two => {
+                into.extend(u16::all_of(words)[..count].iter().map(|code| code.wide()));
+            }
+            CodeWidth::Four => into.extend_from_slice(&words[..count]),
+        }
     }
 
     /// `|(x, 1)|^2` of row `row`.
@@ -347,6 +408,20 @@ impl Rows {
     pub fn bytes(&self) -> usize {
         size_of_val(self.words())
     }
+}
+
+/// Codes of so many bytes each as words, the last one filled up with zeros.
+fn packed<const BYTES: usize>(
+    codes: &[u32],
+    bytes: impl Fn(u32) -> [u8; BYTES],
+) -> impl Iterator<Item = u32> {
+    codes.chunks(size_of::<u32>() / BYTES).map(move |some| {
+        let mut word = [0; size_of::<u32>()];
+        for (slot, &code) in word.chunks_exact_mut(BYTES).zip(some) {
+            slot.copy_from_slice(&bytes(code));
+        }
+        u32::from_ne_bytes(word)
+    })
 }
 
 impl PartialEq for Rows {

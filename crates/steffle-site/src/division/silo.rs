@@ -54,7 +54,7 @@ where
 impl Silo {
     /// Puts the divisions together; refuses when they hold different records.
     pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
-        let (ids, units) = (records.records().shared_ids(), records.records().units());
+        let (ids, units) = (records.records().ids(), records.records().units());
         let attributes = AttributesDivision::beside(attributes, ids, units)?;
         Ok(Self { records, attributes, selection: None, measured: Measured::default() })
     }

@@ -205,10 +205,12 @@ fn divisions_of_one_silo_must_hold_the_same_records() {
         let sealed = Sensitive::new(vec![0; ids.len()]);
         Attributes::new(ids, sealed, 2).unwrap()
     };
-    assert!(AttributesDivision::beside(attributes(vec![1, 2, 3]), &[1, 2, 3].into(), None).is_ok());
+    assert!(
+        AttributesDivision::beside(attributes(vec![1, 2, 3]), &vec![1, 2, 3].into(), None).is_ok()
+    );
     let refuse = |ids: Vec<u64>| match AttributesDivision::beside(
         attributes(ids),
-        &[1, 2, 3].into(),
+        &vec![1, 2, 3].into(),
         None,
     ) {
         Err(error) => error.to_string(),

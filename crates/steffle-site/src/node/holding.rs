@@ -82,7 +82,7 @@ impl Holding for Encoded {
         let digest = |(row, label): (usize, &u16)| {
             let mut bytes: Vec<u8> = label.to_le_bytes().to_vec();
             bytes.extend(rows.numeric(row).iter().flat_map(|number| number.to_le_bytes()));
-            bytes.extend(rows.codes(row).iter().flat_map(|code| code.to_le_bytes()));
+            bytes.extend(rows.codes(row).flat_map(u32::to_le_bytes));
             let hash = steffle_masks::hash(&[&bytes]);
             hash.first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
         };

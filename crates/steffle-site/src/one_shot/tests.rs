@@ -26,7 +26,7 @@ fn sample(n: usize, numeric: usize, random: &mut ChaCha8Rng) -> Rows {
 fn truth(rows: &Rows, classes: usize) -> Vec<f64> {
     let mut all = Vec::new();
     for record in 0..rows.len() {
-        let level = f64::from(rows.codes(record)[0]);
+        let level = f64::from(rows.codes(record).next().unwrap());
         let score = |class: usize| -> f64 {
             let number = rows.numeric(record).iter().take(3).enumerate();
             let sum: f64 =

@@ -77,7 +77,8 @@ pub(crate) fn open(
     // Where attributes are held elsewhere, every holder's book charges the whole index.
     let together =
         matches!(study.centralisation(), Centralisation::OneSilo | Centralisation::Silos);
-    let silos = study.ids();
+    let ids = study.ids();
+    let silos: Vec<&[u64]> = ids.iter().map(Vec::as_slice).collect();
     let silos = together.then_some(&silos[..]);
     let runs: Vec<[u8; 16]> = [run].into_iter().chain(also).collect();
     let books = paying_books(path, study.attributes_holders(), silos, &runs, output)?;

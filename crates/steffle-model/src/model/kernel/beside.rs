@@ -3,8 +3,9 @@
 use super::eight::fits_eight;
 #[cfg(target_arch = "x86_64")]
 use super::eight::{Eight, LANES};
-use super::single::{parts, slot_mut, sum};
-use super::{by_width, vectorised};
+use super::lookup::Code;
+use super::single::{codes, parts, slot_mut, sum};
+use super::{by_code, by_width, vectorised};
 use crate::record::{Layout, Rows};
 
 /// Slots of two sums beside each other, so that one access serves both, and of up to four.
@@ -25,10 +26,10 @@ vectorised! {
         // SAFETY: `rows` are checked rows, and both halves have the length.
         unsafe {
             if fits_eight(rows) {
-                by_width!(rows.layout().categorical, two_whole or codes_any, (rows, own, even, odd));
+                by_code!(rows, two_whole or codes_any, (rows, own, even, odd));
             } else {
                 by_width!(rows.layout().numeric, two_numeric or numeric_any, (rows, own, even));
-                by_width!(rows.layout().categorical, two_codes or codes_any, (rows, own, even, odd));
+                by_code!(rows, two_codes or codes_any, (rows, own, even, odd));
             }
         }
         let [one, two] = [first.1, second.1];
@@ -54,7 +55,7 @@ vectorised! {
         third: (&[f64], &mut [f64], &mut [f64]),
         room: &mut Beside
     ) {
-        let Layout { numeric, categorical, features } = rows.layout();
+        let Layout { numeric, features, .. } = rows.layout();
         let ((a, one), (b, two), (c, three, spare)) = (first, second, third);
         let (even, odd) = halves(&mut room.quads, rows.layout().padded());
         assert!(numeric <= 16);
@@ -66,10 +67,10 @@ vectorised! {
         // SAFETY: `rows` are checked rows, and both halves have the length.
         unsafe {
             if fits_eight(rows) {
-                by_width!(categorical, three_whole or codes_any, (rows, [a, b, c], even, odd));
+                by_code!(rows, three_whole or codes_any, (rows, [a, b, c], even, odd));
             } else {
                 by_width!(numeric, three_numeric or numeric_any, (rows, [a, b, c], even));
-                by_width!(categorical, three_codes or codes_any, (rows, [a, b, c], even, odd));
+                by_code!(rows, three_codes or codes_any, (rows, [a, b, c], even, odd));
             }
         }
         for ((one, two), (even, odd)) in one.iter_mut().zip(&mut *two).zip(even.iter().zip(&*odd)) {
@@ -130,7 +131,7 @@ fn add_lanes<const S: usize>(slot: &mut [f64; S], own: &[f64; S]) {
 /// As for [`slot`](super::single::slot), for all codes, in both slices of slots.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn whole_beside<const K: usize, const C: usize, const S: usize>(
+unsafe fn whole_beside<W: Code, const K: usize, const C: usize, const S: usize>(
     rows: &Rows,
     own: [&[f64]; C],
     even: &mut [[f64; S]],
@@ -151,21 +152,21 @@ unsafe fn whole_beside<const K: usize, const C: usize, const S: usize>(
             }
         }
     };
-    let mut parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, numeric)).enumerate();
+    let mut parts = parts::<LANES>(rows, 0).zip(codes::<W, K>(rows)).enumerate();
     while let Some((row, (numbers, one))) = parts.next() {
         // SAFETY: there are as many coefficients as rows; codes are this function's own condition.
         unsafe {
             let first: [f64; S] = lanes(own, row);
             add_numbers(numbers, &first);
             let Some((row, (numbers, other))) = parts.next() else {
-                one.iter().for_each(|&code| add_lanes(slot_mut(even, code), &first));
+                one.iter().for_each(|&code| add_lanes(slot_mut(even, code.wide()), &first));
                 break;
             };
             let second: [f64; S] = lanes(own, row);
             add_numbers(numbers, &second);
             for column in 0..K {
-                add_lanes(slot_mut(even, one[column]), &first);
-                add_lanes(slot_mut(odd, other[column]), &second);
+                add_lanes(slot_mut(even, one[column].wide()), &first);
+                add_lanes(slot_mut(odd, other[column].wide()), &second);
             }
         }
     }
@@ -180,26 +181,26 @@ unsafe fn whole_beside<const K: usize, const C: usize, const S: usize>(
 /// # Safety
 /// As for [`slot`](super::single::slot), for all codes, in both slices of slots.
 #[inline(always)]
-unsafe fn codes_beside<const K: usize, const C: usize, const S: usize>(
+unsafe fn codes_beside<W: Code, const K: usize, const C: usize, const S: usize>(
     rows: &Rows,
     own: [&[f64]; C],
     even: &mut [[f64; S]],
     odd: &mut [[f64; S]],
 ) {
     let own = own.map(|own| &own[..rows.len()]);
-    let mut parts = parts::<K>(rows, rows.layout().numeric).enumerate();
+    let mut parts = codes::<W, K>(rows).enumerate();
     while let Some((row, one)) = parts.next() {
         // SAFETY: there are as many coefficients as rows; codes are this function's own condition.
         unsafe {
             let first: [f64; S] = lanes(own, row);
             let Some((row, other)) = parts.next() else {
-                one.iter().for_each(|&code| add_lanes(slot_mut(even, code), &first));
+                one.iter().for_each(|&code| add_lanes(slot_mut(even, code.wide()), &first));
                 return;
             };
             let second: [f64; S] = lanes(own, row);
             for column in 0..K {
-                add_lanes(slot_mut(even, one[column]), &first);
-                add_lanes(slot_mut(odd, other[column]), &second);
+                add_lanes(slot_mut(even, one[column].wide()), &first);
+                add_lanes(slot_mut(odd, other[column].wide()), &second);
             }
         }
     }
@@ -264,7 +265,7 @@ unsafe fn codes_any<const C: usize, const S: usize>(
     for row in 0..rows.len() {
         // SAFETY: there are as many coefficients as rows.
         let own: [f64; S] = unsafe { lanes(own, row) };
-        rows.codes(row).iter().for_each(|&code| add_lanes(&mut even[code as usize], &own));
+        rows.codes(row).for_each(|code| add_lanes(&mut even[code as usize], &own));
     }
 }
 
@@ -282,18 +283,18 @@ macro_rules! beside {
         }
 
         #[inline(always)]
-        unsafe fn $codes<const K: usize>(
+        unsafe fn $codes<W: Code, const K: usize>(
             rows: &Rows,
             own: [&[f64]; $count],
             even: &mut [[f64; $lanes]],
             odd: &mut [[f64; $lanes]],
         ) {
             // SAFETY: the caller's promise.
-            unsafe { codes_beside::<K, $count, $lanes>(rows, own, even, odd) }
+            unsafe { codes_beside::<W, K, $count, $lanes>(rows, own, even, odd) }
         }
 
         #[inline(always)]
-        unsafe fn $whole<const K: usize>(
+        unsafe fn $whole<W: Code, const K: usize>(
             rows: &Rows,
             own: [&[f64]; $count],
             even: &mut [[f64; $lanes]],
@@ -302,7 +303,7 @@ macro_rules! beside {
             // SAFETY: the caller's promise; the processor was asked ([`fits_eight`]).
             #[cfg(target_arch = "x86_64")]
             unsafe {
-                whole_beside::<K, $count, $lanes>(rows, own, even, odd);
+                whole_beside::<W, K, $count, $lanes>(rows, own, even, odd);
             }
         }
     )*};

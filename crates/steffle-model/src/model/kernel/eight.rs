@@ -3,7 +3,8 @@
 //! Compilers either jump for every number that is not there or add one number at a time, so lanes are
 //! written down here. Each does what the code for any machine does, in the same order.
 
-use super::single::{parts, sum_of_codes};
+use super::lookup::Code;
+use super::single::{codes, parts, sum_of_codes};
 use crate::record::{Layout, Rows};
 
 /// Numbers of a row that are worked on at once.
@@ -75,14 +76,18 @@ mod lanes {
 /// # Safety
 /// As for [`slot`](super::single::slot), for all codes; and [`fits_eight`].
 #[inline(always)]
-pub(super) unsafe fn dot_whole<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
+pub(super) unsafe fn dot_whole<C: Code, const K: usize>(
+    rows: &Rows,
+    weights: &[f64],
+    scores: &mut [f64],
+) {
     // SAFETY: the caller's promise, and the processor was asked.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         if wide::has_lanes() {
-            wide::dot_four::<K>(rows, weights, scores);
+            wide::dot_four::<C, K>(rows, weights, scores);
         } else {
-            dot_eight::<K>(rows, weights, scores);
+            dot_eight::<C, K>(rows, weights, scores);
         }
     }
 }
@@ -111,9 +116,9 @@ impl Own {
     /// As for [`slot`](super::single::slot), for all codes.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn score<const K: usize>(
+    unsafe fn score<C: Code, const K: usize>(
         &self,
-        (numbers, codes): (&[u32; LANES], &[u32; K]),
+        (numbers, codes): (&[u32; LANES], &[C; K]),
         weights: &[f64],
     ) -> f64 {
         use std::arch::x86_64::{
@@ -137,9 +142,9 @@ impl Own {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn dot_eight<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
+unsafe fn dot_eight<C: Code, const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
     let own = Own::of(rows, weights);
-    let parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, rows.layout().numeric));
+    let parts = parts::<LANES>(rows, 0).zip(codes::<C, K>(rows));
     for (score, part) in scores.iter_mut().zip(parts) {
         // SAFETY: this function's own condition.
         *score = unsafe { own.score(part, weights) };
@@ -155,7 +160,7 @@ mod wide {
         _mm512_mul_pd, _mm512_permute_pd, _mm512_setr_pd, _mm512_storeu_pd,
     };
 
-    use super::{LANES, Own, parts, sum_of_codes};
+    use super::{Code, LANES, Own, codes, parts, sum_of_codes};
     use crate::record::Rows;
 
     /// Whether the processor has them.
@@ -197,7 +202,7 @@ mod wide {
     /// # Safety
     /// As for [`slot`](super::super::single::slot), for all codes.
     #[target_feature(enable = "avx2,avx512f")]
-    pub(super) unsafe fn dot_four<const K: usize>(
+    pub(super) unsafe fn dot_four<C: Code, const K: usize>(
         rows: &Rows,
         weights: &[f64],
         scores: &mut [f64],
@@ -214,7 +219,7 @@ mod wide {
             1 => 0b0101_0101,
             _ => u8::MAX,
         });
-        let mut parts = parts::<LANES>(rows, 0).zip(parts::<K>(rows, own.count));
+        let mut parts = parts::<LANES>(rows, 0).zip(codes::<C, K>(rows));
         let (fours, rest) = scores.as_chunks_mut::<4>();
         for scores in fours {
             let (Some(a), Some(b), Some(c), Some(d)) =
@@ -271,7 +276,8 @@ mod tests {
                     codes.iter().map(|&code| weights[code as usize]).reduce(|sum, next| sum + next)
                 };
                 let numbers = chain(0).unwrap_or(0.0) + chain(1).unwrap_or(0.0);
-                let (front, back) = rows.codes(row).split_at(categorical / 2);
+                let codes: Vec<u32> = rows.codes(row).collect();
+                let (front, back) = codes.split_at(categorical / 2);
                 let codes = half(front).unwrap_or(0.0) + half(back).unwrap_or(0.0);
                 (weights[layout.features] + numbers) + codes
             };
@@ -283,7 +289,7 @@ mod tests {
             if fits_eight(&rows) && categorical == 8 {
                 // The narrower lanes of a processor that has wider ones, too.
                 // SAFETY: the rows are checked ones, and the processor was asked.
-                unsafe { dot_eight::<8>(&rows, &weights, &mut scores) };
+                unsafe { dot_eight::<u8, 8>(&rows, &weights, &mut scores) };
                 assert_eq!(scores, expected, "{layout:?}");
             }
         }

@@ -9,6 +9,35 @@ pub(crate) fn as_numbers(words: &[u32]) -> &[f32] {
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
 }
 
+/// A code as rows store it.
+pub(crate) trait Code: Copy + 'static {
+    /// The codes that words are.
+    fn all_of(words: &[u32]) -> &[Self];
+
+    /// The same code, in four bytes.
+    fn wide(self) -> u32;
+}
+
+macro_rules! codes {
+    ($($code:ty)*) => {$(
+        impl Code for $code {
+            #[inline(always)]
+            fn all_of(words: &[u32]) -> &[Self] {
+                let count = size_of_val(words) / size_of::<Self>();
+                // SAFETY: there are so many of them in these bytes, whatever their bits are, and a word
+                // lies where such a code may lie.
+                unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), count) }
+            }
+
+            #[inline(always)]
+            fn wide(self) -> u32 {
+                self.into()
+            }
+        }
+    )*};
+}
+codes!(u8 u16 u32);
+
 /// The values at positions, in their order; panics where there is no such value.
 pub fn pick<T: Copy + Default>(values: &[T], which: &[u32], into: &mut Vec<T>) {
     if let Some(first) = neighbours(which) {

@@ -24,7 +24,7 @@ pub(crate) mod vector;
 pub use banks::add_by_slot;
 pub(crate) use beside::{Beside, add_both, add_three};
 pub use fixed::{fixed_point, from_fixed_point, from_steps, to_steps};
-pub(crate) use lookup::{as_numbers, combine_pairs, fetch, gather, neighbours, weigh};
+pub(crate) use lookup::{Code, as_numbers, combine_pairs, fetch, gather, neighbours, weigh};
 pub use lookup::{
     centred_weights, fill_slots, largest_sum, pick, picked, round_all, round_into_vec, weigh_pairs,
 };
@@ -69,6 +69,41 @@ macro_rules! by_width {
     (call $any:ident, $width:expr, ($($argument:expr),*)) => { $any($width, $($argument),*) };
 }
 pub(crate) use by_width;
+
+/// [`by_width`] of the codes of `$rows`: calls `$fixed::<C, K>` with the type C that they are stored as.
+macro_rules! by_code {
+    ($rows:expr, $fixed:ident or $any:ident, $arguments:tt) => {{
+        let (width, layout) = ($rows.layout().categorical, $rows.layout());
+        match layout.code_width() {
+            $crate::record::CodeWidth::One => {
+                $crate::model::kernel::by_code!(@ u8, width, $fixed, $any, $arguments)
+            }
+            $crate::record::CodeWidth::Two => {
+                $crate::model::kernel::by_code!(@ u16, width, $fixed, $any, $arguments)
+            }
+            $crate::record::CodeWidth::Four => {
+                $crate::model::kernel::by_code!(@ u32, width, $fixed, $any, $arguments)
+            }
+        }
+    }};
+    (@ $code:ty, $width:expr, $fixed:ident, $any:ident, $arguments:tt) => {
+        $crate::model::kernel::by_code!(@@ $code, $width, $fixed, $any, $arguments,
+            1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+    };
+    (@@ $code:ty, $width:expr, $fixed:ident, $any:ident, $arguments:tt, $($constant:literal)*) => {
+        match $width {
+            0 => {}
+            $($constant => {
+                $crate::model::kernel::by_code!(call $fixed::<$code, $constant>, $arguments)
+            })*
+            _ => $crate::model::kernel::by_width!(call $any, $width, $arguments),
+        }
+    };
+    (call $fixed:ident::<$code:ty, $constant:literal>, ($($argument:expr),*)) => {
+        $fixed::<$code, $constant>($($argument),*)
+    };
+}
+use by_code;
 
 /// Defines `$name`, which runs `$body` with as many lanes as the processor has: with AVX2 or, after
 /// `wide`, with AVX-512. What looks up entries one by one gains nothing from the widest lanes.
@@ -145,7 +180,7 @@ pub(crate) fn dot_many(rows: &Rows, row: usize, weights: &[f64], scores: &mut [f
             *score += value * weight;
         }
     }
-    for &code in rows.codes(row) {
+    for code in rows.codes(row) {
         for (score, &weight) in scores.iter_mut().zip(slot(code as usize)) {
             *score += weight;
         }
@@ -163,7 +198,7 @@ pub(crate) fn add_outer(rows: &Rows, row: usize, coefficients: &[f64], into: &mu
         }
     }
     let bias = rows.layout().features as u32;
-    for &code in rows.codes(row).iter().chain([&bias]) {
+    for code in rows.codes(row).chain([bias]) {
         for (slot, &coefficient) in into[code as usize * outputs..].iter_mut().zip(coefficients) {
             *slot += coefficient;
         }
@@ -277,6 +312,42 @@ mod tests {
             }
             assert_eq!((one, second), (two, other), "{numeric}");
             assert_eq!((third, half), (alone, spare), "{numeric}");
+        }
+    }
+
+    /// The same rows of more features, of which they have none: their codes take more bytes.
+    #[test]
+    fn codes_of_any_width_are_the_same_rows() {
+        for (numeric, categorical) in [(3, 5), (10, 9), (2, 17)] {
+            let count = 9;
+            let numbers: Vec<f32> = (0..numeric * count).map(|i| (i % 7) as f32 - 2.5).collect();
+            let codes: Vec<u32> =
+                (0..categorical * count).map(|i| (numeric + (i * i) % 19) as u32).collect();
+            let of = |features: usize| {
+                let layout = Layout { numeric, categorical, features };
+                let rows = Rows::new(layout, count, numbers.clone(), codes.clone()).unwrap();
+                assert_eq!(rows.parts().1, codes, "{layout:?}");
+                assert!((0..count).all(|row| {
+                    rows.codes(row).eq(codes[row * categorical..][..categorical].iter().copied())
+                }));
+                let mut weights: Vec<f64> =
+                    (0..layout.padded()).map(|i| (i as f64).sin()).collect();
+                (weights[features], weights[features + 1]) = (0.3, 0.0);
+                let mut scores = Vec::new();
+                dot_all(&rows, &weights, &mut scores);
+                let [mut one, mut two, mut alone, mut spare] =
+                    std::array::from_fn(|_| vec![0.0; layout.padded()]);
+                add_all(&rows, &scores, &mut alone, &mut spare);
+                let halved: Vec<f64> = scores.iter().map(|score| score / 2.0).collect();
+                add_both(&rows, (&scores, &mut one), (&halved, &mut two), &mut Beside::default());
+                let sums = [one, two, alone, spare]
+                    .map(|sums| (sums[..numeric + 19].to_vec(), sums[features]));
+                let norms: Vec<f64> = (0..count).map(|row| rows.squared_norm(row)).collect();
+                (rows.bytes(), (scores, sums, norms))
+            };
+            let [(one, rows), two, four] = [100, 300, 70_000].map(of);
+            assert!(one <= two.0 && two.0 < four.0, "{one} {} {}", two.0, four.0);
+            assert_eq!((&two.1, &four.1), (&rows, &rows));
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::eight::{dot_whole, fits_eight};
 use super::fixed::LOWER;
-use super::lookup::assert_below;
-use super::{by_width, vectorised};
-use crate::record::{Layout, Rows};
+use super::lookup::{Code, assert_below};
+use super::{by_code, by_width, vectorised};
+use crate::record::Rows;
 
 vectorised! {
     /// The scores of all rows under one output: `w' x + bias`.
@@ -20,7 +20,7 @@ vectorised! {
         // now.
         unsafe {
             if fits_eight(rows) {
-                by_width!(layout.categorical, dot_whole or dot_codes_any, (rows, weights, scores));
+                by_code!(rows, dot_whole or dot_codes_any, (rows, weights, scores));
                 return;
             }
             by_width!(
@@ -28,11 +28,7 @@ vectorised! {
                 dot_numeric or dot_numeric_any,
                 (rows, weights, bias, scores)
             );
-            by_width!(
-                layout.categorical,
-                dot_codes or dot_codes_any,
-                (rows, weights, scores)
-            );
+            by_code!(rows, dot_codes or dot_codes_any, (rows, weights, scores));
         }
     }
 }
@@ -54,11 +50,7 @@ vectorised! {
                 add_numeric or add_numeric_any,
                 (rows, coefficients, into)
             );
-            by_width!(
-                layout.categorical,
-                add_codes or add_codes_any,
-                (rows, coefficients, into, spare)
-            );
+            by_code!(rows, add_codes or add_codes_any, (rows, coefficients, into, spare));
         }
         into[layout.features] += sum(coefficients);
     }
@@ -75,11 +67,10 @@ vectorised! {
         pairs: (&[[f64; 2]], f64),
         into: &mut Vec<f64>
     ) {
-        let Layout { numeric, categorical, .. } = rows.layout();
         let (pairs, limit) = pairs;
         assert_below(slots, pairs.len());
         into.resize(rows.len().min(slots.len()).min(slopes.len()), 0.0);
-        let inverse_lengths = parts::<2>(rows, numeric + categorical)
+        let inverse_lengths = parts::<2>(rows, rows.layout().inverse_at())
             .map(|[low, high]| f64::from_bits(u64::from(*low) | u64::from(*high) << 32));
         let own = slots.iter().zip(slopes).zip(inverse_lengths);
         for (into, ((&slot, [a, b]), inverse_length)) in into.iter_mut().zip(own) {
@@ -106,10 +97,27 @@ pub(super) fn parts<const N: usize>(
     })
 }
 
-/// The codes of a row, two with each load: loads are what a score waits for, and of the two for every code
-/// one was for the code itself. Sums, which wait for their slots, were slower for it.
+/// The codes of every row.
 #[inline(always)]
-fn in_twos<const K: usize>(row: &[u32; K]) -> [u32; K] {
+pub(super) fn codes<C: Code, const K: usize>(
+    rows: &Rows,
+) -> impl ExactSizeIterator<Item = &[C; K]> {
+    let (words, stride, offset) = (rows.words(), rows.stride(), rows.layout().numeric);
+    let end = offset + (K * size_of::<C>()).div_ceil(size_of::<u32>());
+    assert!(end <= stride && words.len() == rows.len() * stride);
+    (0..rows.len()).map(move |row| {
+        // SAFETY: as above; K codes lie in no more than these words.
+        unsafe { &*words.as_ptr().add(row * stride + offset).cast::<[C; K]>() }
+    })
+}
+
+/// The codes of a row; of four bytes two with each load: loads are what a score waits for, and of the two
+/// for every code one was for the code itself. Sums, which wait for their slots, were slower for it.
+#[inline(always)]
+fn in_twos<C: Code, const K: usize>(row: &[C; K]) -> [u32; K] {
+    if size_of::<C>() < size_of::<u32>() {
+        return row.map(Code::wide);
+    }
     let (twos, last) = row.as_chunks::<2>();
     let mut codes = [0; K];
     let (into, into_last) = codes.as_chunks_mut::<2>();
@@ -119,7 +127,7 @@ fn in_twos<const K: usize>(row: &[u32; K]) -> [u32; K] {
         let halves = [both as u32, (both >> 32) as u32];
         *into = [halves[LOWER], halves[1 - LOWER]];
     }
-    into_last.copy_from_slice(last);
+    into_last.iter_mut().zip(last).for_each(|(into, last)| *into = last.wide());
     codes
 }
 
@@ -156,7 +164,7 @@ pub(super) unsafe fn slot_mut<T>(slots: &mut [T], code: u32) -> &mut T {
 /// # Safety
 /// As for [`slot`], for all codes.
 #[inline(always)]
-pub(super) unsafe fn sum_of_codes<const K: usize>(row: &[u32; K], weights: &[f64]) -> f64 {
+pub(super) unsafe fn sum_of_codes<C: Code, const K: usize>(row: &[C; K], weights: &[f64]) -> f64 {
     // SAFETY: this function's own condition.
     let weight = |code: &u32| unsafe { *slot(weights, *code) };
     let row = in_twos(row);
@@ -206,8 +214,8 @@ unsafe fn dot_numeric_any(
 /// # Safety
 /// As for [`slot`], for all codes.
 #[inline(always)]
-unsafe fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
-    for (score, row) in scores.iter_mut().zip(parts::<K>(rows, rows.layout().numeric)) {
+unsafe fn dot_codes<C: Code, const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [f64]) {
+    for (score, row) in scores.iter_mut().zip(codes::<C, K>(rows)) {
         // SAFETY: this function's own condition.
         *score += unsafe { sum_of_codes(row, weights) };
     }
@@ -218,7 +226,7 @@ unsafe fn dot_codes<const K: usize>(rows: &Rows, weights: &[f64], scores: &mut [
 #[inline(always)]
 unsafe fn dot_codes_any(_width: usize, rows: &Rows, weights: &[f64], scores: &mut [f64]) {
     for (row, score) in scores.iter_mut().enumerate() {
-        *score += rows.codes(row).iter().map(|&code| weights[code as usize]).sum::<f64>();
+        *score += rows.codes(row).map(|code| weights[code as usize]).sum::<f64>();
     }
 }
 
@@ -261,26 +269,26 @@ unsafe fn add_numeric_any(_width: usize, rows: &Rows, coefficients: &[f64], into
 /// # Safety
 /// As for [`slot`], for all codes, in both slices.
 #[inline(always)]
-unsafe fn add_codes<const K: usize>(
+unsafe fn add_codes<C: Code, const K: usize>(
     rows: &Rows,
     coefficients: &[f64],
     into: &mut [f64],
     spare: &mut [f64],
 ) {
-    let mut parts = parts::<K>(rows, rows.layout().numeric);
+    let mut parts = codes::<C, K>(rows);
     let (twos, last) = coefficients.as_chunks::<2>();
     for &[first, second] in twos {
         let (Some(even), Some(odd)) = (parts.next(), parts.next()) else { return };
         for column in 0..K {
             // SAFETY: this function's own condition.
             unsafe {
-                *slot_mut(into, even[column]) += first;
-                *slot_mut(spare, odd[column]) += second;
+                *slot_mut(into, even[column].wide()) += first;
+                *slot_mut(spare, odd[column].wide()) += second;
             }
         }
     }
     for (row, coefficient) in parts.zip(last) {
-        row.iter().for_each(|&code| into[code as usize] += coefficient);
+        row.iter().for_each(|&code| into[code.wide() as usize] += coefficient);
     }
 }
 
@@ -295,6 +303,6 @@ unsafe fn add_codes_any(
     _spare: &mut [f64],
 ) {
     for (row, coefficient) in coefficients.iter().enumerate() {
-        rows.codes(row).iter().for_each(|&code| into[code as usize] += coefficient);
+        rows.codes(row).for_each(|code| into[code as usize] += coefficient);
     }
 }

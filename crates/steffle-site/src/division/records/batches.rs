@@ -1,6 +1,7 @@
 //! Which records a silo uses in a round.
 
 use rand::Rng;
+use steffle_model::blocks::Positions;
 use steffle_model::randomness::{Purpose, stream};
 use steffle_model::record::Records;
 use steffle_wire::Batch;
@@ -13,8 +14,9 @@ use steffle_wire::Batch;
 pub struct Batches {
     seed: u64,
     node: u64,
+    /// An order of all records, once a minibatch was asked for.
     order: Vec<u32>,
-    /// The epoch that `order` is shuffled for; `None` while it is the plain order.
+    /// The epoch that `order` is shuffled for.
     epoch: Option<u64>,
     records: Records,
     /// The blocks, once they were asked for.
@@ -24,8 +26,7 @@ pub struct Batches {
 impl Batches {
     /// For a silo with these records.
     pub fn new(seed: u64, node: u64, records: Records) -> Self {
-        let order = (0..records.len() as u32).collect();
-        Self { seed, node, order, epoch: None, records, blocks: Vec::new() }
+        Self { seed, node, order: Vec::new(), epoch: None, records, blocks: Vec::new() }
     }
 
     fn make_blocks(&mut self, count: u32) {
@@ -41,17 +42,17 @@ impl Batches {
     pub fn len_of(&mut self, batch: Batch, round: u32) -> usize {
         match batch {
             Batch::Block(_) => self.draw(batch, round).len(),
-            Batch::All => self.order.len(),
+            Batch::All => self.records.len(),
             Batch::Mini(size) => {
                 let (_, start) = self.place(size as usize, round);
-                self.order.len().min(start + size as usize) - start
+                self.records.len().min(start + size as usize) - start
             }
         }
     }
 
     /// The epoch of a round and where in it the round's batch starts.
     fn place(&self, size: usize, round: u32) -> (u64, usize) {
-        let per_epoch = self.order.len().div_ceil(size.max(1)).max(1);
+        let per_epoch = self.records.len().div_ceil(size.max(1)).max(1);
         // Round 0 is the census of all records; minibatches start with round 1.
         let index = round.saturating_sub(1) as usize;
         ((index / per_epoch) as u64, index % per_epoch * size)
@@ -59,27 +60,23 @@ impl Batches {
 
     /// Back to the plain order, so that a shuffle depends on its epoch alone.
     fn reset(&mut self) {
-        self.order.iter_mut().zip(0..).for_each(|(slot, position)| *slot = position);
+        self.order.clear();
+        self.order.extend(0..self.records.len() as u32);
     }
 
     /// The positions of the records of round `round`.
-    pub fn draw(&mut self, batch: Batch, round: u32) -> &[u32] {
+    pub fn draw(&mut self, batch: Batch, round: u32) -> Positions<'_> {
         self.draw_ahead(batch, round).0
     }
 
     /// The positions of the records of round `round` and those that are likely drawn in the next,
     /// of which there may be none: to fetch them early.
-    pub fn draw_ahead(&mut self, batch: Batch, round: u32) -> (&[u32], &[u32]) {
+    pub fn draw_ahead(&mut self, batch: Batch, round: u32) -> (Positions<'_>, &[u32]) {
         let size = match batch {
-            Batch::All => {
-                if self.epoch.take().is_some() {
-                    self.reset();
-                }
-                return (&self.order, &[]);
-            }
+            Batch::All => return (Positions::Before(self.records.len()), &[]),
             Batch::Block(count) => {
                 self.make_blocks(count);
-                return (&self.blocks[Batch::block_of(count, round)], &[]);
+                return (Positions::Listed(&self.blocks[Batch::block_of(count, round)]), &[]);
             }
             Batch::Mini(size) => size as usize,
         };
@@ -91,7 +88,7 @@ impl Batches {
         }
         let rest = &self.order[start..];
         let (drawn, rest) = rest.split_at(size.min(rest.len()));
-        (drawn, &rest[..size.min(rest.len())])
+        (Positions::Listed(drawn), &rest[..size.min(rest.len())])
     }
 }
 
@@ -99,7 +96,7 @@ impl Batches {
 fn block_keys(records: &Records) -> Vec<u64> {
     let Some(units) = records.units() else { return records.ids().to_vec() };
     let mut first = std::collections::HashMap::new();
-    for (&unit, &id) in units.iter().zip(records.ids()) {
+    for (&unit, id) in units.iter().zip(records.ids().iter()) {
         let known = first.entry(unit).or_insert(id);
         *known = id.min(*known);
     }
@@ -160,7 +157,7 @@ mod tests {
         let mut batches = Batches::new(7, 1, records(0..10));
         for epoch in 0..3 {
             let mut seen: Vec<u32> = (0..4)
-                .flat_map(|b| batches.draw(Batch::Mini(3), 1 + epoch * 4 + b).to_vec())
+                .flat_map(|b| batches.draw(Batch::Mini(3), 1 + epoch * 4 + b).list().to_vec())
                 .collect();
             seen.sort_unstable();
             assert_eq!(seen, (0..10).collect::<Vec<u32>>());
@@ -171,13 +168,17 @@ mod tests {
     fn a_batch_depends_on_the_round_alone() {
         let mut steady = Batches::new(7, 1, records(0..100));
         let all: Vec<Vec<u32>> =
-            (1..9).map(|round| steady.draw(Batch::Mini(30), round).to_vec()).collect();
+            (1..9).map(|round| steady.draw(Batch::Mini(30), round).list().to_vec()).collect();
         for round in [8, 2, 5, 1] {
-            let fresh = Batches::new(7, 1, records(0..100)).draw(Batch::Mini(30), round).to_vec();
+            let fresh =
+                Batches::new(7, 1, records(0..100)).draw(Batch::Mini(30), round).list().to_vec();
             assert_eq!(fresh, all[round as usize - 1]);
-            assert_eq!(steady.draw(Batch::Mini(30), round), all[round as usize - 1]);
+            assert_eq!(
+                steady.draw(Batch::Mini(30), round).list().to_vec(),
+                all[round as usize - 1]
+            );
         }
-        assert_eq!(steady.draw(Batch::All, 3), (0..100).collect::<Vec<u32>>());
+        assert_eq!(steady.draw(Batch::All, 3).list().to_vec(), (0..100).collect::<Vec<u32>>());
         assert_ne!(all[0], all[4], "two epochs shuffle alike by chance once in 100! runs");
     }
 
@@ -185,17 +186,21 @@ mod tests {
     fn blocks_are_a_partition_that_ids_alone_decide() {
         let mut all = Batches::new(7, 1, records(0..100));
         let blocks: Vec<Vec<u32>> =
-            (1..=4).map(|round| all.draw(Batch::Block(4), round).to_vec()).collect();
+            (1..=4).map(|round| all.draw(Batch::Block(4), round).list().to_vec()).collect();
         let mut seen = blocks.concat();
         seen.sort_unstable();
         assert_eq!(seen, (0..100).collect::<Vec<u32>>());
-        assert_eq!(all.draw(Batch::Block(4), 5), blocks[0], "blocks come round again");
+        assert_eq!(
+            all.draw(Batch::Block(4), 5).list().to_vec(),
+            blocks[0],
+            "blocks come round again"
+        );
         assert!(blocks.iter().all(|block| block.len() > 10), "{blocks:?}");
         // Half of the records, with another seed: every one of them stays in its block.
         let mut half = Batches::new(8, 2, records(50..100));
         for (block, round) in blocks.iter().zip(1..) {
             let expected: Vec<u32> = block.iter().filter(|&&r| r >= 50).map(|r| r - 50).collect();
-            assert_eq!(half.draw(Batch::Block(4), round), expected);
+            assert_eq!(half.draw(Batch::Block(4), round).list().to_vec(), expected);
         }
     }
 

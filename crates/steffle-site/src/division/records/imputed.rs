@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use steffle_attributes::ClassRelease;
+use steffle_model::record::Ids;
 use steffle_wire::Classes;
 
 use super::RecordsDivisionError;
@@ -34,7 +35,7 @@ impl Imputed {
     /// A revealed class is a 1 among zeros, a missing one counts `1/k` in every class, and a
     /// randomised one is debiased.
     pub fn from_classes(
-        ids: &[u64],
+        ids: &Ids,
         classes: usize,
         released: &[Classes],
         release: ClassRelease,
@@ -55,7 +56,7 @@ impl Imputed {
             }
         };
         if let [all] = released
-            && all.ids == ids
+            && ids.iter().eq(all.ids.iter().copied())
         {
             // Both divisions of one silo: the same records in the same order.
             all.classes.iter().for_each(|&class| push(class));
@@ -63,8 +64,8 @@ impl Imputed {
         }
         let pairs = released.iter().flat_map(|part| part.ids.iter().zip(&part.classes));
         let by_id: HashMap<u64, u16> = pairs.map(|(&id, &class)| (id, class)).collect();
-        for id in ids {
-            push(*by_id.get(id).ok_or(RecordsDivisionError::NoClass(*id))?);
+        for id in ids.iter() {
+            push(*by_id.get(&id).ok_or(RecordsDivisionError::NoClass(id))?);
         }
         Self::new(classes, memberships)
     }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use steffle_attributes::{Asked, MeasureRoom, Measured, Measuring, Seen};
-use steffle_model::blocks::BLOCK;
+use steffle_model::blocks::{BLOCK, Positions};
 use steffle_model::model::{Pass, Point, kernel};
 use steffle_wire::{Batch, Question};
 
@@ -43,6 +43,7 @@ struct Room {
     workspace: Workspace,
     integers: MeasureRoom,
     lengths: Vec<f64>,
+    positions: Vec<u32>,
 }
 
 impl RecordsDivision {
@@ -62,14 +63,20 @@ impl RecordsDivision {
         let public = PublicPart::new(&self.records, &self.cells, objective, point, question, caps);
         let batch = self.batches.draw(question.batch, round);
         // A question about no cell is about nobody.
-        let which = if question.cells.is_empty() { &[] } else { batch };
-        measured.start(which.len(), (question.batch != Batch::All).then_some(which));
+        let which = if question.cells.is_empty() { Positions::Listed(&[]) } else { batch };
+        measured.start(
+            which.len(),
+            match which {
+                Positions::Before(_) => None,
+                Positions::Listed(places) => (question.batch != Batch::All).then_some(places),
+            },
+        );
         // Networks keep nothing: their hidden units would be more than the records.
         let width = if model.blocks().len() == 1 { model.logits() } else { 0 };
         let kept = self.kept.room(which.len() * width);
-        let work = |room: &mut Room, (mut part, which, mut kept): Task<'_>| -> Seen {
-            let Room { workspace, integers, lengths: own } = room;
-            for chunk in which.chunks(Pass::CHUNK) {
+        let work = |room: &mut Room, (mut part, start, mut kept): Task<'_>| -> Seen {
+            let Room { workspace, integers, lengths: own, positions } = room;
+            for chunk in which.block(start, positions).chunks(Pass::CHUNK) {
                 let (now, rest) = std::mem::take(&mut kept).split_at_mut(chunk.len() * width);
                 kept = rest;
                 let logits = if width == 0 { Logits::Fresh } else { Logits::Kept(now) };
@@ -85,10 +92,11 @@ impl RecordsDivision {
             workspace: Workspace::new(model.layout()),
             integers: MeasureRoom::default(),
             lengths: Vec::new(),
+            positions: Vec::new(),
         };
         let logits = split(kept, BLOCK * width);
-        let tasks = measured.parts(BLOCK).zip(which.chunks(BLOCK)).zip(logits);
-        let tasks: Vec<Task<'_>> = tasks.map(|((part, which), kept)| (part, which, kept)).collect();
+        let tasks = measured.parts(BLOCK).zip((0..).step_by(BLOCK)).zip(logits);
+        let tasks: Vec<Task<'_>> = tasks.map(|((part, start), kept)| (part, start, kept)).collect();
         let seen: Vec<Seen> = if tasks.len() <= 1 {
             let mut room = room();
             tasks.into_iter().map(|task| work(&mut room, task)).collect()
@@ -124,13 +132,13 @@ impl RecordsDivision {
         self.measure(question, round, &asked, &mut measured);
         let records = self.records.len();
         let which = self.batches.draw(question.batch, round);
-        self.protection.cap_round(which, measured.theta(), records);
+        self.protection.cap_round(&which.list(), measured.theta(), records);
         Ok(())
     }
 }
 
-/// Some of the batch: its part in what is measured, its records, and room for their logits.
-type Task<'a> = (Measuring<'a>, &'a [u32], &'a mut [f64]);
+/// Some of the batch: its part in what is measured, where in the batch it begins, and room for its logits.
+type Task<'a> = (Measuring<'a>, usize, &'a mut [f64]);
 
 /// Pieces of so many numbers, and empty ones for ever after.
 fn split(mut numbers: &mut [f64], size: usize) -> impl Iterator<Item = &mut [f64]> {

@@ -16,7 +16,7 @@ use steffle_wire::RowCap;
 pub(super) struct Protection {
     whitening: Option<Arc<Whitening>>,
     /// `|(x_i, 1)|` in the metric of the noise, for models of one layer.
-    lengths: Arc<[f64]>,
+    lengths: Arc<Vec<f64>>,
     /// The length that rows are capped to; where there is no cap, none.
     most: Option<f64>,
     /// Factors of at most 1, where they are chosen anew in every round; empty for 1.
@@ -91,7 +91,7 @@ impl Protection {
         };
         let lengths = lengths_under(whitening.as_deref(), &features)?;
         let most = (cap != RowCap::NONE).then(|| length_at(cap, &lengths));
-        let (lengths, caps) = (lengths.into(), Vec::new());
+        let (lengths, caps) = (Arc::new(lengths), Vec::new());
         Ok(Self { whitening, lengths, most, caps, cap, by_round: false, bits: None })
     }
 
@@ -99,7 +99,7 @@ impl Protection {
     pub(super) fn shared(rows: &Rows, gram: Option<Symmetric>) -> Result<Self, WhiteningError> {
         let features = Features::whole(rows);
         let whitening = gram.map(|gram| Whitening::new(gram, SHAPE_RIDGE)).transpose()?;
-        let lengths = lengths_under(whitening.as_ref(), &features)?.into();
+        let lengths = Arc::new(lengths_under(whitening.as_ref(), &features)?);
         Ok(Self { whitening: whitening.map(Arc::new), lengths, ..Self::default() })
     }
 
@@ -139,7 +139,7 @@ impl Protection {
     }
 
     /// Lengths in the metric of the noise; none where they are Euclidean and not kept.
-    pub(super) fn lengths(&self) -> Arc<[f64]> {
+    pub(super) fn lengths(&self) -> Arc<Vec<f64>> {
         self.lengths.clone()
     }
 

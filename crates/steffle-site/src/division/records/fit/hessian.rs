@@ -79,6 +79,6 @@ fn add_squares(rows: &Rows, row: usize, outputs: &[f64], sums: &mut [f64]) {
     for (column, &x) in rows.numeric(row).iter().enumerate() {
         add(column, f64::from(x) * f64::from(x));
     }
-    rows.codes(row).iter().for_each(|&code| add(code as usize, 1.0));
+    rows.codes(row).for_each(|code| add(code as usize, 1.0));
     add(rows.layout().features, 1.0);
 }
