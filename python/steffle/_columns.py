@@ -63,8 +63,10 @@ def factorized(values: Any) -> tuple[NDArray[Any], Any]:
     """What `pd.factorize` gives. Whole numbers are looked at piece by piece, where they are few different
     ones: all at once take 24 bytes a row, three times what is held, and not all of it is given back."""
     kind = values.dtype
+    at_once: tuple[NDArray[Any], Any]
     if not isinstance(kind, np.dtype) or kind.kind not in "iub" or len(values) <= _PIECE:
-        return pd.factorize(values)
+        at_once = pd.factorize(values)
+        return at_once
     values = np.asarray(values)
     codes = np.empty(len(values), dtype=np.int16)
     known = pd.Index(values[:0])
@@ -72,7 +74,8 @@ def factorized(values: Any) -> tuple[NDArray[Any], Any]:
         own, found = pd.factorize(values[begin : begin + _PIECE])
         known = known.append(pd.Index(found[known.get_indexer(found) < 0]))
         if len(known) > np.iinfo(codes.dtype).max:
-            return pd.factorize(values)
+            at_once = pd.factorize(values)
+            return at_once
         codes[begin : begin + _PIECE] = known.get_indexer(found)[own]
     return codes, known.to_numpy()
 
