@@ -8,7 +8,7 @@ use steffle_model::model::Block;
 use steffle_model::record::Ids;
 use steffle_model::scores::Candidates;
 use steffle_privacy::ledger::{
-    Accounts, Charge, CheckedOffer, Claim, Cost, Ledger, Receipt, Refusal,
+    Accounts, Charge, CheckedOffer, Claim, Cost, Ended, Ledger, Receipt, Refusal,
 };
 use steffle_privacy::{Mu, Neighbours, NoiseShares, Sampling};
 use steffle_wire::{Batch, Handover, Question};
@@ -96,35 +96,25 @@ impl AttributesDivision {
         self.store.into_ledger()
     }
 
-    /// Accepts an offer, if its ledger and policy do, and grants the run its share; a grant before
-    /// it is closed. `terms` are what replies are released under: whatever they are, the ledger
-    /// refuses what the grant does not cover.
+    /// Accepts an offer whose run has not ended, see [`AttributesDivision::take_up`].
     pub fn open(
         &mut self,
         offer: &CheckedOffer,
         terms: Terms,
         accounts: Accounts,
     ) -> Result<(), Refusal> {
-        self.opened(offer, terms, accounts, false)
+        self.take_up(offer, terms, accounts, Ended::Refused)
     }
 
-    /// The same for an offer that was accepted before this process began, also where its run has ended:
-    /// nothing new can be paid for then, and what was answered is answered again.
-    pub fn reopen(
+    /// Accepts an offer, if its ledger and policy do, and grants the run its share; a grant before
+    /// it is closed. `terms` are what replies are released under: whatever they are, the ledger
+    /// refuses what the grant does not cover. `ended`: what becomes of a run that was closed before.
+    pub fn take_up(
         &mut self,
         offer: &CheckedOffer,
         terms: Terms,
         accounts: Accounts,
-    ) -> Result<(), Refusal> {
-        self.opened(offer, terms, accounts, true)
-    }
-
-    fn opened(
-        &mut self,
-        offer: &CheckedOffer,
-        terms: Terms,
-        accounts: Accounts,
-        again: bool,
+        ended: Ended,
     ) -> Result<(), Refusal> {
         if let Claim::Sampled(event) = &offer.offer().claim {
             // Two classes add +a and -a; more need the curve for any pair of contributions.
@@ -147,7 +137,7 @@ impl AttributesDivision {
             return Err(Refusal::Kind);
         }
         self.close()?;
-        self.store.open(offer, accounts, again)?;
+        self.store.take_up(offer, accounts, ended)?;
         (self.terms, self.shares) = (terms, offer.offer().claim.shares());
         Ok(())
     }

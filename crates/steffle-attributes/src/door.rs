@@ -17,8 +17,8 @@ use sha2::{Digest as _, Sha256};
 use steffle_model::record::Ids;
 use steffle_model::scores::Who;
 use steffle_privacy::ledger::{
-    Accounts, Charge, CheckedOffer, Cost, Entry, GrantId, Kind, Ledger, MemoryLedger, NoiseKind,
-    Receipt, Refusal, Stored, Ticket,
+    Accounts, Charge, CheckedOffer, Cost, Ended, Entry, GrantId, Kind, Ledger, MemoryLedger,
+    NoiseKind, Receipt, Refusal, Stored, Ticket,
 };
 use steffle_wire::{CodecError, Decode, Encode, Reader, Writer};
 
@@ -314,20 +314,15 @@ impl Store {
         self.grant
     }
 
-    /// Has its ledger grant an offer, about everybody that it can be asked about; `again` where all that
-    /// follows was asked and answered before.
-    pub(super) fn open(
+    /// Has its ledger grant an offer, about everybody that it can be asked about.
+    pub(super) fn take_up(
         &mut self,
         offer: &CheckedOffer,
         accounts: Accounts,
-        again: bool,
+        ended: Ended,
     ) -> Result<(), Refusal> {
         let roll = || self.units.roll(self.attributes.ids());
-        self.grant = Some(if again {
-            self.ledger.reopen(offer, accounts, &roll)?
-        } else {
-            self.ledger.open(offer, accounts, &roll)?
-        });
+        self.grant = Some(self.ledger.take_up(offer, accounts, &roll, ended)?);
         self.promised |= offer.claims() && offer.offer().noise == NoiseKind::Secure;
         Ok(())
     }

@@ -17,8 +17,8 @@ use steffle::protocol::{
 use steffle_ledger::{Charter, StoreId, create, open};
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{
-    Accounts, CheckedOffer, Claim, Entry, GrantId, Ledger, Policy, Receipt, Refusal, Roll, Stored,
-    Ticket,
+    Accounts, CheckedOffer, Claim, Ended, Entry, GrantId, Ledger, Policy, Receipt, Refusal, Roll,
+    Stored, Ticket,
 };
 use steffle_process::{Desk, Keeps, Patience, Processes, frame, serve};
 
@@ -314,22 +314,14 @@ impl<L: Ledger> Ledger for Timed<L> {
         timed(|| self.0.stored(grant, request))
     }
 
-    fn open(
+    fn take_up(
         &mut self,
         offer: &CheckedOffer,
         accounts: Accounts,
         roll: &dyn Fn() -> Roll,
+        ended: Ended,
     ) -> Result<GrantId, Refusal> {
-        timed(|| self.0.open(offer, accounts, roll))
-    }
-
-    fn reopen(
-        &mut self,
-        offer: &CheckedOffer,
-        accounts: Accounts,
-        roll: &dyn Fn() -> Roll,
-    ) -> Result<GrantId, Refusal> {
-        timed(|| self.0.reopen(offer, accounts, roll))
+        timed(|| self.0.take_up(offer, accounts, roll, ended))
     }
 
     fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>> {

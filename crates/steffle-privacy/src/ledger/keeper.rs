@@ -6,7 +6,7 @@ use super::line::Line;
 use super::offer::{Accounts, CheckedOffer};
 use super::refusal::Refusal;
 use super::roll::Roll;
-use super::{Ledger, Stored};
+use super::{Ended, Ledger, Stored};
 use crate::quantity::Mu;
 
 /// Where the lines and replies of a book are kept.
@@ -112,29 +112,6 @@ impl<B: Backing> Bookkeeper<B> {
         Ok(self.book.known(&roll))
     }
 
-    /// The grant of an offer: that of the same run, which goes on after a crash, or a new one. A closed
-    /// one is given only where `again` says that nothing new will be asked of it.
-    fn opened(
-        &mut self,
-        offer: &CheckedOffer,
-        accounts: Accounts,
-        roll: &dyn Fn() -> Roll,
-        again: bool,
-    ) -> Result<GrantId, Refusal> {
-        let roll = self.roll(roll)?;
-        let name = &offer.offer().run;
-        if !name.is_empty()
-            && let Some((id, grant)) = self.book.run(name)
-        {
-            let same = (grant.offer(), grant.accounts(), grant.roll()) == (offer, accounts, roll);
-            let goes_on = same && (again || !grant.closed());
-            return if goes_on { Ok(id) } else { Err(Refusal::Run(name.clone())) };
-        }
-        let id = GrantId(self.book.grants().len() as u64);
-        self.write(&Line::Open { offer: offer.clone(), accounts, roll }, None)?;
-        Ok(id)
-    }
-
     /// A reservation that was left over, for the identical entry.
     fn take_left_over(&mut self, asked: &Line) -> Option<u64> {
         let at = self.left_over.iter().position(|(_, line)| line == asked)?;
@@ -152,22 +129,25 @@ impl<B: Backing> Ledger for Bookkeeper<B> {
         Ok(Some(Stored { reply, noise }))
     }
 
-    fn open(
+    fn take_up(
         &mut self,
         offer: &CheckedOffer,
         accounts: Accounts,
         roll: &dyn Fn() -> Roll,
+        ended: Ended,
     ) -> Result<GrantId, Refusal> {
-        self.opened(offer, accounts, roll, false)
-    }
-
-    fn reopen(
-        &mut self,
-        offer: &CheckedOffer,
-        accounts: Accounts,
-        roll: &dyn Fn() -> Roll,
-    ) -> Result<GrantId, Refusal> {
-        self.opened(offer, accounts, roll, true)
+        let roll = self.roll(roll)?;
+        let name = &offer.offer().run;
+        if !name.is_empty()
+            && let Some((id, grant)) = self.book.run(name)
+        {
+            let same = (grant.offer(), grant.accounts(), grant.roll()) == (offer, accounts, roll);
+            let goes_on = same && (!grant.closed() || ended == Ended::AskedAgain);
+            return if goes_on { Ok(id) } else { Err(Refusal::Run(name.clone())) };
+        }
+        let id = GrantId(self.book.grants().len() as u64);
+        self.write(&Line::Open { offer: offer.clone(), accounts, roll }, None)?;
+        Ok(id)
     }
 
     fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>> {

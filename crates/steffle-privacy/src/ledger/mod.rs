@@ -87,24 +87,25 @@ pub trait Ledger: Send + Sync {
 
     /// Takes the share of an offer from the pot of everybody on the roll. Refuses what the policy does
     /// not name, what the pot has not left, and what would break or not keep a promise. A named run
-    /// that was opened before and not closed goes on where it was. `roll` is asked for by ledgers
-    /// that outlive the store's process.
+    /// that was opened before and not closed goes on where it was; what becomes of one that was closed,
+    /// `ended` says. `roll` is asked for by ledgers that outlive the store's process.
+    fn take_up(
+        &mut self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &dyn Fn() -> Roll,
+        ended: Ended,
+    ) -> Result<GrantId, Refusal>;
+
+    /// The same for a run that has not ended.
     fn open(
         &mut self,
         offer: &CheckedOffer,
         accounts: Accounts,
         roll: &dyn Fn() -> Roll,
-    ) -> Result<GrantId, Refusal>;
-
-    /// The same where a process that was started again takes in what it was asked before: also a run of
-    /// the same words that was closed since. Nothing can be reserved from it; what it released can be
-    /// looked up and sent again.
-    fn reopen(
-        &mut self,
-        offer: &CheckedOffer,
-        accounts: Accounts,
-        roll: &dyn Fn() -> Roll,
-    ) -> Result<GrantId, Refusal>;
+    ) -> Result<GrantId, Refusal> {
+        self.take_up(offer, accounts, roll, Ended::Refused)
+    }
 
     /// The units that cannot pay `squared` any more; `None` unless each has its own account.
     fn retired(&self, grant: GrantId, squared: f64) -> Option<Vec<bool>>;
@@ -129,6 +130,16 @@ pub trait Ledger: Send + Sync {
 
     /// What a grant has released, but for what claims nothing.
     fn receipts(&self, grant: GrantId) -> Vec<Receipt>;
+}
+
+/// What becomes of a run of the same words that has ended, when it is taken up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It is refused: a new run needs a new name.
+    Refused,
+    /// It is asked from its beginning by a process that was started again. Nothing can be reserved from it;
+    /// what it released can be looked up and sent again.
+    AskedAgain,
 }
 
 /// A reply that was kept.

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use steffle_attributes::Attributes;
 use steffle_model::record::Records;
+use steffle_privacy::ledger::Ended;
 use steffle_wire::{Answer, Letter, Lost, NodeId, Transport};
 
 use super::{Encoded, Masking, Node};
@@ -63,7 +64,7 @@ impl InProcess {
     /// on, nodes say again what the books have kept. Of a run that has ended nothing new is paid for.
     #[must_use]
     pub fn taken_up_again(self) -> Self {
-        self.each(|node| Node { again: true, ..node })
+        self.each(|node| Node { ended: Ended::AskedAgain, ..node })
     }
 
     fn deliver(&mut self, letters: Vec<Letter>) {

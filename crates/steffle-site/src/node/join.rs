@@ -6,7 +6,7 @@ use std::sync::Arc;
 use steffle_attributes::{AttributesDivision, UnitList};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
-use steffle_privacy::ledger::Ledger;
+use steffle_privacy::ledger::{Ended, Ledger};
 use steffle_wire::{Answer, Done, Envelope, Join, Kind, NodeId, Refused, Scores, Units};
 
 use super::BuildScores;
@@ -80,7 +80,7 @@ impl Party {
             letters,
             opening,
             round: None,
-            again: false,
+            ended: Ended::Refused,
             once,
             without: None,
             agreed,

@@ -27,7 +27,7 @@ pub use refusal::RARE_COLUMN;
 use std::sync::Arc;
 
 use steffle_model::scores::OutputScores;
-use steffle_privacy::ledger::Ledger;
+use steffle_privacy::ledger::{Ended, Ledger};
 use steffle_wire::{
     Answer, Describe, Described, Envelope, Join, Kind, Masked, Meet, NodeId, Part, Reader, Refused,
     RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
@@ -66,8 +66,8 @@ pub struct Node {
     me: NodeId,
     run: Option<RunId>,
     party: Option<Party>,
-    /// What it is asked was asked and answered before its process began.
-    again: bool,
+    /// What becomes of a run that its book has closed before.
+    ended: Ended,
     /// The last request and its answer, to be said again.
     last: Option<Said>,
 }
@@ -93,7 +93,7 @@ impl Node {
             me: NodeId::ALL,
             run: None,
             party: None,
-            again: false,
+            ended: Ended::Refused,
             last: None,
         }
     }
@@ -168,9 +168,9 @@ impl Node {
     /// Takes in what this site was asked and answered before its process began, to be where it was: where the
     /// book of the run was closed since, nothing new can be paid for, and what was said is said again.
     pub fn take_in_again(&mut self, message: &[u8]) -> Answer {
-        let before = std::mem::replace(&mut self.again, true);
+        let before = std::mem::replace(&mut self.ended, Ended::AskedAgain);
         let answer = self.handle(message);
-        self.again = before;
+        self.ended = before;
         answer
     }
 
@@ -392,7 +392,7 @@ impl Node {
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
             _ => {}
         }
-        party.again = self.again;
+        party.ended = self.ended;
         party.under = cover.as_ref().map(Cover::name);
         let pads = cover.as_mut().and_then(|cover| cover.pads.take());
         party.answer(envelope, payload, reader, pads)

@@ -10,7 +10,7 @@ use steffle_attributes::Attributes;
 use steffle_attributes::AttributesDivision;
 use steffle_attributes::noise::NodeNoise;
 use steffle_masks::Pads;
-use steffle_privacy::ledger::Ledger;
+use steffle_privacy::ledger::{Ended, Ledger};
 use steffle_wire::{
     Answer, Batch, CellQuestion, Close, Decode, Done, Encode, Envelope, FitQuestion, Form,
     ImputedQuestion, Join, Kind, Letter, Loss, Masked, NodeId, Opening, Part, PassQuestion,
@@ -49,8 +49,8 @@ pub(super) struct Party {
     pub(super) opening: Option<Opening>,
     /// Rounds up to this one are over.
     pub(super) round: Option<u32>,
-    /// What it is asked was asked and answered before its process began.
-    pub(super) again: bool,
+    /// What becomes of a run that its book has closed before.
+    pub(super) ended: Ended,
     /// What was released once, and what follows from it.
     pub(super) once: Once,
     /// Columns that so few records of all silos have that nobody has them where silos pool; `None` before

@@ -155,13 +155,16 @@ fn a_named_run_goes_on_and_is_opened_once() {
     keeper.close(grant).unwrap();
     assert_eq!(keeper.open(&offer, Accounts::One, &roll(0..3)), reused);
     // Who takes in again what was asked gets what was said, and nothing new; in other words, nothing.
-    assert_eq!(keeper.reopen(&offer, Accounts::One, &roll(0..3)), Ok(grant));
+    assert_eq!(keeper.take_up(&offer, Accounts::One, &roll(0..3), Ended::AskedAgain), Ok(grant));
     assert!(keeper.book().answered(grant, &asked.request).is_some());
     assert_eq!((keeper.spent(grant), keeper.receipts(grant).len()), (spent, 1));
     let other = Entry { request: [9; 32], ..asked };
     assert_eq!(keeper.reserve(grant, other, NoiseKind::Secure), Err(Refusal::Closed));
-    assert_eq!(keeper.reopen(&named("run", 2.0), Accounts::One, &roll(0..3)), reused);
-    assert_eq!(keeper.reopen(&offer, Accounts::One, &roll(0..4)), reused);
+    assert_eq!(
+        keeper.take_up(&named("run", 2.0), Accounts::One, &roll(0..3), Ended::AskedAgain),
+        reused
+    );
+    assert_eq!(keeper.take_up(&offer, Accounts::One, &roll(0..4), Ended::AskedAgain), reused);
 }
 
 #[test]

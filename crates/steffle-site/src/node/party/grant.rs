@@ -22,13 +22,8 @@ impl Party {
         };
         if !matches!(self.divisions, Divisions::Records(_)) {
             let (terms, accounts) = opening.terms_for(units);
-            let again = self.again;
-            let store = self.attributes()?;
-            if again {
-                store.reopen(&offer, terms, accounts)?;
-            } else {
-                store.open(&offer, terms, accounts)?;
-            }
+            let ended = self.ended;
+            self.attributes()?.take_up(&offer, terms, accounts, ended)?;
         }
         (self.opening, self.round, self.agreed) = (Some(opening), None, None);
         Ok(Done)
