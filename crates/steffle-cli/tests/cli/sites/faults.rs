@@ -306,7 +306,7 @@ fn a_site_that_others_wait_for_cannot_be_left_out() {
 
 /// Two sites with books, private: whatever is killed, no budget is exceeded, every event has its reply.
 pub(crate) fn paid(name: &str) -> Place {
-    let place = handed_out(name, &pairs(0..200), &["--silos", "2"]);
+    let place = handed_out(name, &pairs(0..1600), &["--silos", "2"]);
     paid_by(&place, "silo");
     place
 }
