@@ -30,7 +30,7 @@ impl<T> Sensitive<T> {
     }
 
     /// Reads the value: inside the attributes division only.
-    fn expose(&self) -> &T {
+    pub(super) fn expose(&self) -> &T {
         &self.0
     }
 }

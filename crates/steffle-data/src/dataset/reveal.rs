@@ -1,7 +1,8 @@
 //! Columns that tell what is to be predicted, or the sensitive attribute, almost alone.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+
+use steffle_attributes::{Purpose, Revealed};
 
 use super::Dataset;
 use crate::table::{Categories, MISSING_LEVEL};
@@ -39,8 +40,10 @@ impl Dataset {
     }
 
     fn telling_sensitive(&self) -> Vec<String> {
-        let names = self.recipe().sensitive.iter().zip(self.sensitive());
-        let of = |(name, values): (&String, Cow<'_, Categories>)| -> Vec<String> {
+        let columns = self.sealed().reveal(Purpose::Unclaimed);
+        let names = self.sealed().names().map(|(name, _)| name).zip(columns);
+        let of = |(name, Revealed { codes, levels }): (&str, Revealed)| -> Vec<String> {
+            let values = Categories { codes, levels };
             let sentence = |(column, right): (&str, f64)| {
                 format!(
                     "column `{column}` alone tells the sensitive `{name}` of {} of the rows, so a \
@@ -55,7 +58,7 @@ impl Dataset {
 
     /// Features and the share of rows whose target they tell.
     fn revealing(&self, target: &Categories) -> Vec<(&str, f64)> {
-        let known = |row: &&u32| target.codes[**row as usize] != MISSING_LEVEL;
+        let known = |row: &&u32| target.level(**row as usize).is_some();
         let rows: Vec<u32> = self.rows().iter().filter(known).copied().collect();
         let stride = rows.len().div_ceil(SAMPLE).max(1);
         let rows: Vec<u32> = rows.into_iter().step_by(stride).collect();

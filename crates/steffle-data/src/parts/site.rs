@@ -18,7 +18,7 @@ use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
 use crate::schema::{
-    AttributesFile, Measures, Schema, Summary, attributes, classes_of_rows, encode, load_attributes,
+    AttributesFile, Measures, Schema, Summary, attributes, encode, kept_classes, load_attributes,
 };
 
 /// The files of one party: read when the site starts, encoded when a run has agreed on a schema.
@@ -152,11 +152,11 @@ impl Site {
         };
         match (&self.attributes, &self.records) {
             (Classes::Beside, Some(data)) => {
-                looked.groups = Some(counted(&classes_of_rows(data, names)?));
+                looked.groups = Some(counted(&kept_classes(data, names)));
             }
             (Classes::File(path), records) => {
                 let file = AttributesFile::read(path, &self.recipe, names)?;
-                looked.groups = Some(counted(file.classes()));
+                looked.groups = Some(counted(&file.kept_classes()));
                 if let Some(data) = records {
                     let held: HashSet<u64> = file.ids().iter().copied().collect();
                     let ids = data.ids(data.rows());

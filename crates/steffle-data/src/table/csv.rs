@@ -11,7 +11,7 @@ use super::notation::{Evidence, Notation, Verdict};
 use super::reader::{Columns, Kind};
 use super::reading::Reading;
 use super::text::{Text, TextFile, unreadable};
-use super::{Spoiled, Table, unique_names};
+use super::{Spoiled, Table, check_sealed, unique_names};
 use crate::{CellError, Error};
 
 /// A column that begins with this many numbers is one of numbers, but for a cell.
@@ -63,6 +63,8 @@ impl CsvReader {
         for (at, evidence) in first.look(&looked_at, &markers, sparing)? {
             let name = &names[at];
             match evidence.verdict(dialect.preferred(name)) {
+                Verdict::Numbers(notation)
+                    if notation != Notation::Plain && dialect.verbatim.contains(name) => {}
                 Verdict::Numbers(notation) => {
                     if matches!(columns, Columns::Only(_)) {
                         same_as_in_training(&first, name, notation, &evidence, dialect)?;
@@ -221,6 +223,7 @@ impl Lines {
         } else {
             dialect.columns.iter().map(|name| name.trim().to_owned()).collect()
         };
+        check_sealed(&origin, &names, &dialect.sealed)?;
         let nameless = name_all(&mut names);
         let renamed = unique_names(&mut names);
         let sealed = names.iter().map(|name| dialect.sealed.contains(name)).collect();
