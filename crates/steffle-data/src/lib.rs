@@ -69,8 +69,9 @@ pub use parts::{
 pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
-    Categorical, Coding, Encoded, FARTHEST, Groups, Measures, Moments, Numeric, Schema, SmallStrata, Summary,
-    Unmatched, attributes, encode, encode_features, encode_features_sparing, evaluation_groups,
+    Categorical, Coding, Encoded, FARTHEST, Groups, Measures, Moments, Numeric, Schema,
+    SmallStrata, Summary, Unmatched, attributes, encode, encode_features, encode_features_sparing,
+    evaluation_groups,
 };
 pub use split::{Split, hold_out, split};
 pub use table::{

@@ -21,9 +21,7 @@ use self::rare::Pooled;
 use self::unfit::LeftOut;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
-use crate::table::{
-    Categories, Column, Columns, Dialect, Here, PIECE, Table, read_as, same_name,
-};
+use crate::table::{Categories, Column, Columns, Dialect, Here, PIECE, Table, read_as, same_name};
 use crate::{CellError, Error, NameError};
 
 pub(crate) use bundles::Bundles;

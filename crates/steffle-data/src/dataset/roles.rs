@@ -50,7 +50,8 @@ pub(super) fn is_dropped(name: &str, recipe: &Recipe) -> bool {
 pub(super) fn is_feature(name: &str, recipe: &Recipe) -> bool {
     let among = |names: &[String]| names.iter().any(|known| known == name);
     let named = |role: &Option<String>| role.as_deref() == Some(name);
-    name != recipe.label && !among(&recipe.drop)
+    name != recipe.label
+        && !among(&recipe.drop)
         && !named(&recipe.unit)
         && !named(&recipe.record_id)
 }

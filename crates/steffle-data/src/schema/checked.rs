@@ -84,7 +84,8 @@ impl Summary {
             return refuse(&column.name, "a column of numbers");
         }
         for column in schema.categorical() {
-            let absence = numbers(&column.name) && column.levels.iter().all(|own| own == MISSING_NAME);
+            let absence =
+                numbers(&column.name) && column.levels.iter().all(|own| own == MISSING_NAME);
             if !text(&column.name) && !absence {
                 return refuse(&column.name, "a column of categories");
             }

@@ -20,9 +20,7 @@ use crate::recipe::Recipe;
 use crate::table::{Columns, Dialect, Kind, level_order};
 
 pub use coding::Coding;
-pub use encode::{
-    Encoded, FARTHEST, Unmatched, encode, encode_features, encode_features_sparing,
-};
+pub use encode::{Encoded, FARTHEST, Unmatched, encode, encode_features, encode_features_sparing};
 pub(crate) use favour::{favourable, guessed};
 pub(crate) use groups::{AttributesFile, kept_classes, load_attributes};
 pub use groups::{Groups, attributes, evaluation_groups};

@@ -253,7 +253,8 @@ fn indicators(data: &Dataset) -> impl Iterator<Item = (String, BTreeSet<String>)
 /// The values that occur in every sensitive column, where nothing is declared: a run that claims privacy
 /// refuses a recipe without classes.
 fn undeclared(data: &Dataset) -> Vec<BTreeSet<String>> {
-    let names = |Revealed { codes, levels }| level_names(&Categories { codes, levels }, data.rows(), false);
+    let names =
+        |Revealed { codes, levels }| level_names(&Categories { codes, levels }, data.rows(), false);
     data.sealed().reveal(Purpose::Unclaimed).into_iter().map(names).collect()
 }
 

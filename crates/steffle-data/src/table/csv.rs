@@ -107,10 +107,12 @@ impl CsvReader {
         columns: &Columns,
         dialect: &Dialect,
     ) -> Result<Table, Error> {
-        let (Lines { origin, names, .. }, delimiter, reading) = begin(file, usual, dialect)?;
+        let (Lines { origin, names, sealed, .. }, delimiter, reading) =
+            begin(file, usual, dialect)?;
         let chosen = columns.choose(&origin, &names, |_| Kind::Text)?;
         let (chosen, markers) = (chosen.into_iter().map(|(at, _)| at).collect(), dialect.markers());
-        let layout = Layout { delimiter: delimiter.0, names: &names, chosen, markers: &markers };
+        let (delimiter, sealed) = (delimiter.0, &sealed[..]);
+        let layout = Layout { delimiter, names: &names, sealed, chosen, markers: &markers };
         let Some(read) = blocks::read(file, &layout, columns, dialect) else {
             return Self::new(file, usual, columns, dialect, false)?.next_chunk(usize::MAX);
         };
@@ -217,7 +219,7 @@ impl Lines {
             // Lengths are checked here, after what explains them better.
             .flexible(true)
             .buffer_capacity(1 << 18)
-            .from_reader(file.open()?);
+            .from_reader(file.open()?.closing_quotes(delimiter.0));
         let mut names = if dialect.columns.is_empty() {
             header(file, &origin, &mut reader)?
         } else {
@@ -276,18 +278,24 @@ impl Lines {
         self.record.position().map_or(0, csv::Position::line)
     }
 
-    /// A cell without the spaces around it. Of a sealed column every cell is some value: a refusal
-    /// would tell something about it.
+    /// A cell without the spaces around it. Of a sealed column every cell of one line is some value: a
+    /// refusal would tell something about it.
     fn cell(&self, at: usize) -> Result<Cow<'_, str>, Error> {
         let bytes = self.record.get(at).unwrap_or_default().trim_ascii();
-        if self.sealed[at] {
-            return Ok(String::from_utf8_lossy(bytes));
-        }
         let (origin, column) = (|| self.origin.clone(), || self.names[at].clone());
         let refuse = |problem: String| {
             let row = self.row;
             Err(CellError::Value { origin: origin(), row, column: column(), problem }.into())
         };
+        if self.sealed[at] {
+            // Which rows there are must not depend on what stands in it.
+            if bytes.contains(&b'\n') || bytes.contains(&b'\r') {
+                return refuse(
+                    "the cell goes on in another line; is a quote not closed?".to_owned(),
+                );
+            }
+            return Ok(String::from_utf8_lossy(bytes));
+        }
         if bytes.len() > LONGEST_CELL {
             return refuse(format!(
                 "the cell has {} bytes, at most {LONGEST_CELL} are allowed; is a quote not closed?",

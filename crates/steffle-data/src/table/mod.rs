@@ -15,6 +15,7 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "without_parquet.rs"]
 mod parquet;
+mod quotes;
 mod reader;
 mod reading;
 mod spoiled;
