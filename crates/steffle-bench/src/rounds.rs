@@ -18,7 +18,7 @@ use steffle_ledger::{Charter, StoreId, create, open};
 use steffle_privacy::Mu;
 use steffle_privacy::ledger::{
     Accounts, CheckedOffer, Claim, Ended, Entry, GrantId, Ledger, Policy, Receipt, Refusal, Roll,
-    Stored, Ticket,
+    StoreColumns, Stored, Ticket,
 };
 use steffle_process::{Desk, Keeps, Patience, Processes, frame, serve};
 
@@ -351,6 +351,14 @@ impl<L: Ledger> Ledger for Timed<L> {
 
     fn receipts(&self, grant: GrantId) -> Vec<Receipt> {
         self.0.receipts(grant)
+    }
+
+    fn columns(&self) -> Option<&StoreColumns> {
+        self.0.columns()
+    }
+
+    fn list(&self) -> Option<([u8; 32], u64)> {
+        self.0.list()
     }
 }
 

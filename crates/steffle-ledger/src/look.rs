@@ -187,6 +187,10 @@ impl Look {
 
 fn words(line: &Line) -> String {
     match line {
+        Line::Columns(columns) => {
+            format!("columns named: sensitive {}", columns.sensitive().join(", "))
+        }
+        Line::List { records, .. } => format!("list of {records} people accepted"),
         Line::Roll(roll) => format!("list of {} records", roll.ids.len()),
         Line::Open { offer, .. } => {
             let offer = offer.offer();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::account::Account;
 use super::budget::{Balance, Policy, Pots, Taken};
+use super::columns::StoreColumns;
 use super::cost::{Cost, Entry, GrantId, NoiseKind, Receipt};
 use super::line::Line;
 use super::offer::{Accounts, CheckedOffer, Share};
@@ -14,10 +15,17 @@ use crate::discrete::{MOST_NUMBERS, SLACK};
 use crate::error::PrivacyError;
 use crate::rounding::sum_up;
 
+/// Why a list is refused that does not have everybody whom runs were about.
+pub(super) const MISSING: &str = "records that earlier runs were about are missing from it; a list has \
+                                  everybody who is in the ledger";
+
 /// What the lines of a store's book add up to. Not `Clone`: a copy would have the budget twice.
 #[derive(Debug, Default)]
 pub struct Book {
     policy: Option<Policy>,
+    columns: Option<StoreColumns>,
+    /// The hash and the records of the list of people that was accepted last.
+    list: Option<([u8; 32], u64)>,
     /// None until the first claiming offer, where there is no policy.
     pots: Option<Pots>,
     people: People,
@@ -72,6 +80,8 @@ impl Book {
     /// Adds a line, or refuses it and stays as it was.
     pub fn apply(&mut self, line: &Line) -> Result<(), Refusal> {
         match line {
+            Line::Columns(columns) => self.name_columns(columns),
+            Line::List { hash, records } => self.accept_list(*hash, *records),
             Line::Roll(roll) => self.people.enrol(roll),
             Line::Open { offer, accounts, roll } => self.open(offer, *accounts, *roll),
             Line::Reserve { grant, noise, entry } => self.reserve(*grant, *noise, entry),
@@ -84,6 +94,29 @@ impl Book {
                 Ok(())
             }
         }
+    }
+
+    fn name_columns(&mut self, columns: &StoreColumns) -> Result<(), Refusal> {
+        if self.columns.is_some() {
+            return Err(Refusal::Columns(
+                "they are named already, for the life of the store".into(),
+            ));
+        }
+        self.columns = Some(columns.clone());
+        Ok(())
+    }
+
+    /// Takes a list in place of the one before. Refuses one while a run is open, whose people would
+    /// change under it, and one of fewer records than runs were about.
+    fn accept_list(&mut self, hash: [u8; 32], records: u64) -> Result<(), Refusal> {
+        if self.open_grants().next().is_some() {
+            return Err(Refusal::List("a run is open; let it end, or close it, first"));
+        }
+        if records < self.people().1 as u64 {
+            return Err(Refusal::List(MISSING));
+        }
+        self.list = Some((hash, records));
+        Ok(())
     }
 
     fn open(
@@ -313,6 +346,16 @@ impl Book {
     /// Ids of all records that runs were ever about.
     pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
         self.people.ids()
+    }
+
+    /// The columns that the store's owner named.
+    pub fn columns(&self) -> Option<&StoreColumns> {
+        self.columns.as_ref()
+    }
+
+    /// The hash of the list of people that the store's owner accepted last, and its records.
+    pub fn list(&self) -> Option<([u8; 32], u64)> {
+        self.list
     }
 
     /// What is in the pots for the unit that has spent most, of one roll or of all; `None` before

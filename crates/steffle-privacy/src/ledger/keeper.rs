@@ -1,6 +1,9 @@
 //! The one ledger there is: the rules of a [`Book`], and something that keeps its lines.
 
-use super::book::Book;
+use std::collections::HashSet;
+
+use super::book::{Book, MISSING};
+use super::columns::StoreColumns;
 use super::cost::{Cost, Entry, GrantId, NoiseKind, Receipt, Ticket};
 use super::line::Line;
 use super::offer::{Accounts, CheckedOffer};
@@ -84,6 +87,38 @@ impl<B: Backing> Bookkeeper<B> {
     /// Where they are kept.
     pub fn backing(&self) -> &B {
         &self.backing
+    }
+
+    /// Names the store's columns, once. The same ones again are nothing to do, others are refused.
+    pub fn name_columns(&mut self, columns: &StoreColumns) -> Result<(), Refusal> {
+        match self.book.columns() {
+            Some(own) if own == columns => Ok(()),
+            _ => self.write(&Line::Columns(columns.clone()), None),
+        }
+    }
+
+    /// Takes the owner's list of the people in the store, by its hash; `ids` are the records on it.
+    /// The same list again is nothing to do. Refuses another while a run is open, and one that lacks
+    /// a record that runs were about or names one twice.
+    pub fn accept_list(
+        &mut self,
+        hash: [u8; 32],
+        ids: &mut dyn Iterator<Item = u64>,
+    ) -> Result<(), Refusal> {
+        let mut listed = HashSet::new();
+        for id in ids {
+            if !listed.insert(id) {
+                return Err(Refusal::List("a record id stands on it twice"));
+            }
+        }
+        if self.book.ids().any(|id| !listed.contains(&id)) {
+            return Err(Refusal::List(MISSING));
+        }
+        let records = listed.len() as u64;
+        if self.book.list() == Some((hash, records)) {
+            return Ok(());
+        }
+        self.write(&Line::List { hash, records }, None)
     }
 
     fn write(&mut self, line: &Line, reply: Option<&[u8]>) -> Result<(), Refusal> {
@@ -192,5 +227,13 @@ impl<B: Backing> Ledger for Bookkeeper<B> {
 
     fn receipts(&self, grant: GrantId) -> Vec<Receipt> {
         self.book.grant(grant).map(|grant| grant.receipts().to_vec()).unwrap_or_default()
+    }
+
+    fn columns(&self) -> Option<&StoreColumns> {
+        self.book.columns()
+    }
+
+    fn list(&self) -> Option<([u8; 32], u64)> {
+        self.book.list()
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::columns::StoreColumns;
 use super::cost::{Entry, GrantId, NoiseKind};
 use super::offer::{Accounts, CheckedOffer};
 use super::roll::Roll;
@@ -11,6 +12,16 @@ use super::roll::Roll;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(clippy::large_enum_variant, reason = "one line is looked at at a time")]
 pub enum Line {
+    /// The owner named the store's columns, once in its life.
+    Columns(StoreColumns),
+    /// The owner accepted a list of the people in the store.
+    List {
+        /// The hash of the list.
+        #[serde(with = "super::packed")]
+        hash: [u8; 32],
+        /// Records on it.
+        records: u64,
+    },
     /// Records that runs are about; rolls are numbered from 0 in the order in which they stand.
     Roll(Roll),
     /// An offer was accepted; grants are numbered from 0 likewise.

@@ -45,6 +45,7 @@
 mod account;
 mod book;
 mod budget;
+mod columns;
 mod cost;
 mod keeper;
 mod line;
@@ -57,6 +58,7 @@ mod statement;
 
 pub use book::{Book, Grant};
 pub use budget::{Amount, Balance, Policy};
+pub use columns::{StoreColumns, same_name};
 pub use cost::{Charge, Cost, Entry, GrantId, Kind, NoiseKind, Receipt, Ticket, largest_round};
 pub use keeper::{Backing, Bookkeeper};
 pub use line::Line;
@@ -130,6 +132,13 @@ pub trait Ledger: Send + Sync {
 
     /// What a grant has released, but for what claims nothing.
     fn receipts(&self, grant: GrantId) -> Vec<Receipt>;
+
+    /// The columns that the store's owner named; `None` for ledgers that live as long as their process,
+    /// and for those made before owners did.
+    fn columns(&self) -> Option<&StoreColumns>;
+
+    /// The hash of the list of people that the store's owner accepted last, and its records.
+    fn list(&self) -> Option<([u8; 32], u64)>;
 }
 
 /// What becomes of a run of the same words that has ended, when it is taken up.

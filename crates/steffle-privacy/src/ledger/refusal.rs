@@ -109,6 +109,12 @@ pub enum Refusal {
     /// Records that do not fit those of earlier runs.
     #[error("the attributes store refuses its list of records: {0}")]
     Roll(&'static str),
+    /// Columns that are no columns of a store, or not those that its owner named.
+    #[error("the attributes store refuses its columns: {0}")]
+    Columns(String),
+    /// A list of people that does not fit.
+    #[error("the attributes store refuses its list of people: {0}")]
+    List(&'static str),
     /// The book cannot be written or read.
     #[error("the attributes store stops: its book {0}")]
     Stopped(String),
@@ -170,6 +176,8 @@ impl Refusal {
             Self::OpenRuns { .. } => "steffle::ledger::open_runs",
             Self::Round { .. } => "steffle::ledger::round",
             Self::Roll(_) => "steffle::ledger::roll",
+            Self::Columns(_) => "steffle::ledger::columns",
+            Self::List(_) => "steffle::ledger::list",
             Self::Stopped(_) => "steffle::ledger::stopped",
             Self::Privacy(error) => error.code(),
         }

@@ -1,6 +1,7 @@
 mod accounts;
 mod alone;
 mod book;
+mod owner;
 mod pots;
 mod promises;
 mod rolls;

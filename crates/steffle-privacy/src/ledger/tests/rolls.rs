@@ -2,8 +2,8 @@ use super::*;
 
 /// Keeps lines as a file would, in a vector.
 #[derive(Debug, Default)]
-struct Lasting {
-    lines: Vec<Line>,
+pub(super) struct Lasting {
+    pub(super) lines: Vec<Line>,
     full: bool,
 }
 
@@ -23,28 +23,35 @@ impl Backing for Lasting {
     }
 }
 
-fn kept(epsilon: f64) -> Bookkeeper<Lasting> {
+pub(super) fn kept(epsilon: f64) -> Bookkeeper<Lasting> {
     let policy = pots::policy(epsilon, 1e-6, 0.0, 0.0);
     Bookkeeper::new(Book::new(policy).unwrap(), Lasting::default())
 }
 
-fn again(keeper: &Bookkeeper<Lasting>, epsilon: f64) -> Result<Bookkeeper<Lasting>, Refusal> {
+pub(super) fn again(
+    keeper: &Bookkeeper<Lasting>,
+    epsilon: f64,
+) -> Result<Bookkeeper<Lasting>, Refusal> {
     let policy = pots::policy(epsilon, 1e-6, 0.0, 0.0);
     let lines = keeper.backing().lines.clone();
     Bookkeeper::reopen(Book::new(policy).unwrap(), lines, Lasting::default())
 }
 
-fn named(run: &str, epsilon: f64) -> CheckedOffer {
+pub(super) fn named(run: &str, epsilon: f64) -> CheckedOffer {
     let offer = offer_of(Claim::Gaussian, epsilon, 1e-6, NoiseKind::Secure);
     Offer { run: run.into(), ..offer }.check().unwrap()
 }
 
-fn roll(ids: impl IntoIterator<Item = u64>) -> impl Fn() -> Roll {
+pub(super) fn roll(ids: impl IntoIterator<Item = u64>) -> impl Fn() -> Roll {
     let ids: Vec<u64> = ids.into_iter().collect();
     move || Roll { ids: ids.clone(), units: Vec::new() }
 }
 
-fn spend(keeper: &mut Bookkeeper<Lasting>, run: &str, roll: &dyn Fn() -> Roll) -> GrantId {
+pub(super) fn spend(
+    keeper: &mut Bookkeeper<Lasting>,
+    run: &str,
+    roll: &dyn Fn() -> Roll,
+) -> GrantId {
     let offer = named(run, 1.0);
     let grant = keeper.open(&offer, Accounts::One, roll).unwrap();
     let cost = message(squared_of(&offer));
