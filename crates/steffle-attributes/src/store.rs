@@ -114,6 +114,16 @@ impl Attributes {
         Self { classes: Sensitive::new(classes), ..self }
     }
 
+    /// The same without the records of other ids.
+    pub(super) fn only(self, keep: impl Fn(u64) -> bool) -> Self {
+        if self.ids.iter().all(&keep) {
+            return self;
+        }
+        let kept = self.ids.iter().zip(self.classes.expose()).filter(|(id, _)| keep(*id));
+        let (ids, classes): (Vec<u64>, Vec<u16>) = kept.map(|(id, &class)| (id, class)).unzip();
+        Self { ids: Ids::from(ids), classes: Sensitive::new(classes), ..self }
+    }
+
     /// The classes, in the order of the ids: for the door.
     pub(super) fn classes(&self) -> &[u16] {
         self.classes.expose()

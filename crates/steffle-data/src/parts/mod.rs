@@ -5,6 +5,7 @@ mod declared;
 mod error;
 mod job;
 mod pairing;
+mod people;
 mod silo;
 mod site;
 mod site_masks;

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use steffle_attributes::UnitList;
 use steffle_model::record::MISSING_CLASS;
 use steffle_site::node::{Holding, Taken};
 use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
@@ -13,6 +14,7 @@ use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
 use super::declared::Declared;
 use super::job::{Job, load_records};
 use super::pairing::together;
+use super::people;
 use super::silo::{Holds, Silo, Unmatched};
 use crate::Error;
 use crate::dataset::Dataset;
@@ -27,6 +29,8 @@ pub struct Site {
     recipe: Recipe,
     records: Option<Dataset>,
     attributes: Classes,
+    /// Everybody whom others may ask about, where it has attributes alone.
+    people: Option<UnitList>,
     unmatched: Unmatched,
     files: Vec<PathBuf>,
 }
@@ -79,7 +83,10 @@ impl Site {
         }
         let own = job.attributes.get(place.saturating_sub(job.records.len()));
         let Some(path) = own.filter(|_| !together && job.silos.is_empty()) else { return Ok(None) };
-        Ok(Some(Self::new(&job.recipe, None, Classes::File(path.clone()), [path])))
+        let records = job.records.iter().map(|path| load_records(path, &job.recipe));
+        let people = people::of_records(&records.collect::<Result<Vec<_>, _>>()?);
+        let site = Self::new(&job.recipe, None, Classes::File(path.clone()), [path]);
+        Ok(Some(Self { people: Some(people), ..site }))
     }
 
     /// The party that a `silo.toml` describes. Reads no sensitive column of a records file.
@@ -97,7 +104,8 @@ impl Site {
             (_, None, None) => (None, Classes::Nowhere),
         };
         let site = Self::new(recipe, records, attributes, silo.files());
-        Ok(Self { name: Some(silo.name.clone()), unmatched: silo.unmatched, ..site })
+        let people = silo.people.as_ref().map(|path| people::read(path, recipe)).transpose()?;
+        Ok(Self { name: Some(silo.name.clone()), unmatched: silo.unmatched, people, ..site })
     }
 
     fn new<'a>(
@@ -107,8 +115,13 @@ impl Site {
         files: impl IntoIterator<Item = &'a PathBuf>,
     ) -> Self {
         let files = files.into_iter().cloned().collect();
-        let (name, unmatched) = (None, Unmatched::Refuse);
-        Self { name, recipe: recipe.clone(), records, attributes, unmatched, files }
+        let (name, unmatched, people) = (None, Unmatched::Refuse, None);
+        Self { name, recipe: recipe.clone(), records, attributes, people, unmatched, files }
+    }
+
+    /// Everybody whom others may ask about, where it has attributes alone.
+    pub fn people(&self) -> Option<&UnitList> {
+        self.people.as_ref()
     }
 
     /// How many parties a job has.
@@ -244,6 +257,8 @@ impl Holding for Site {
         Ok(Taken {
             records: encoded.transpose().map_err(refuse)?.map(|encoded| encoded.records),
             attributes: self.sealed(&schema).map_err(refuse)?,
+            people: self.people.clone(),
+            labels: Some(schema.labels().len()),
         })
     }
 }

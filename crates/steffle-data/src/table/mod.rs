@@ -35,6 +35,7 @@ pub(crate) use date::date_of;
 pub use dialect::{Decimal, Delimiter, Dialect, Encoding};
 pub(crate) use lent::PIECE;
 pub use lent::{Cells, Here, Lent};
+pub(crate) use notation::plain_number;
 pub use reader::{Columns, Kind, Reader, read, read_as};
 pub(crate) use reader::{read_names, read_parquet_bytes};
 pub use reading::Reading;

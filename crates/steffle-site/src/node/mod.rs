@@ -17,10 +17,11 @@ mod once;
 mod party;
 mod refusal;
 mod shared_rounds;
+mod told;
 
 pub use allows::Allows;
 pub use holding::{Encoded, Holding, Taken};
-pub use in_process::{Embedded, InProcess};
+pub use in_process::{Embedded, InProcess, everybody};
 pub use mask::{MaskPolicy, Masking};
 pub use refusal::RARE_COLUMN;
 
@@ -70,6 +71,10 @@ pub struct Node {
     ended: Ended,
     /// The last request and its answer, to be said again.
     last: Option<Said>,
+    /// Whether it tells others nothing that was found in its data.
+    discreet: bool,
+    /// What it refused, in full, for its owner.
+    remarks: Vec<String>,
 }
 
 #[derive(Default)]
@@ -95,7 +100,28 @@ impl Node {
             party: None,
             ended: Ended::Refused,
             last: None,
+            discreet: false,
+            remarks: Vec::new(),
         }
+    }
+
+    /// The same for a site: others are told a code and words from a list, and never what was found in its
+    /// data. The words are in its remarks.
+    #[must_use]
+    pub fn discreet(mut self) -> Self {
+        self.discreet = true;
+        self
+    }
+
+    /// What it refused since this was asked last, in full: for the log of the site, and nobody else.
+    pub fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// A refusal as others are told, and a remark of it.
+    fn told(&mut self, refused: Refused) -> Refused {
+        self.remarks.push(refused.to_string());
+        told::told(refused)
     }
 
     /// The same with scores of the host's own.
@@ -152,7 +178,10 @@ impl Node {
             return said;
         }
         match self.answer(&envelope, message, reader) {
-            Err(refused) => self.refuse(&envelope, &refused),
+            Err(refused) => {
+                let refused = if self.discreet { self.told(refused) } else { refused };
+                self.refuse(&envelope, &refused)
+            }
             Ok(answer) => {
                 // In the room of the last: there is one for every round.
                 let said = self.last.get_or_insert_default();
@@ -301,7 +330,7 @@ impl Node {
                 if let Some(masking) = &mut self.masking {
                     masking.end()?;
                 }
-                Err(mask::told(refused))
+                Err(self.told(refused))
             }
         }
     }

@@ -4,7 +4,7 @@ use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{Closed, Done, Opening, Refused};
 
 use super::{Divisions, Party};
-use crate::node::mask::told_at_the_end;
+use crate::node::told::told_at_the_end;
 
 impl Party {
     pub(super) fn open(&mut self, opening: Opening) -> Result<Done, Refused> {
