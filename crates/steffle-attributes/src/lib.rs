@@ -42,7 +42,7 @@ pub use features::{Asking, FeatureMessage};
 pub use lattice::{Centred, Sizes};
 pub use measured::{MeasureRoom, Measured, Measuring, Seen};
 pub use price::{IntegerNoise, PriceError};
-pub use sealed::{PRODUCT, Purpose, Revealed, SealedColumns, SealedRows};
+pub use sealed::{PRODUCT, RevealTo, Revealed, SealedColumns, SealedRows};
 pub use share::ShareMessage;
 pub use steffle_wire::{
     ClassRelease, NoiseScale, RandomisedResponse, RandomisedResponseError, Share, Terms,

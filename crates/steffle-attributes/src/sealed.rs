@@ -7,7 +7,7 @@
 //! A table gives its sensitive columns up before any name is looked up in it ([`SealedColumns::add`]), so
 //! that features, label, strata, levels and errors are made of a table without them. What can be made
 //! of sealed columns takes no name: [`Attributes`], which the door alone reads, or the values of all
-//! columns for a [`Purpose`] that the caller has to state. The callers are listed in
+//! columns for a reader that the caller has to name ([`RevealTo`]). The callers are listed in
 //! `crates/steffle/tests/absences.rs`, `sealed_columns_are_revealed_for_named_purposes_only`.
 //!
 //! Neither values nor levels can be printed, cloned or compared:
@@ -34,18 +34,18 @@ use super::store::{Attributes, AttributesError, Sensitive};
 /// Stands between the parts of a class of several sensitive columns.
 pub const PRODUCT: &str = " x ";
 
-/// Why somebody may see sensitive values.
+/// Who may see sensitive values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum RevealTo {
     /// The keeper of the table looks at its own column, or writes it into files of its own.
     Keeper,
     /// Group rates of held-out rows are reported.
-    HeldOut,
+    Report,
     /// The run claims no privacy.
     Unclaimed,
 }
 
-/// The values of a sensitive column, for a [`Purpose`].
+/// The values of a sensitive column, for whom [`RevealTo`] says.
 pub struct Revealed {
     /// Per row the place in `levels`; a larger number is a missing value.
     pub codes: Vec<u32>,
@@ -197,13 +197,13 @@ impl SealedColumns {
         Attributes::new(ids, Sensitive::new(found), classes.len())
     }
 
-    /// The classes of rows, open, for a purpose.
-    pub fn classes(&self, rows: &[u32], classes: &[String], _: Purpose) -> Vec<u16> {
+    /// The classes of rows, open.
+    pub fn classes(&self, rows: &[u32], classes: &[String], _: RevealTo) -> Vec<u16> {
         self.lookup(rows.iter().map(|&row| Some(row)), classes)
     }
 
-    /// The values of all columns, in their order, for a purpose.
-    pub fn reveal(&self, _: Purpose) -> Vec<Revealed> {
+    /// The values of all columns, in their order.
+    pub fn reveal(&self, _: RevealTo) -> Vec<Revealed> {
         let one = |column: &SealedColumn| Revealed {
             codes: column.codes.expose().all(),
             levels: column.levels.expose().clone(),
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn classes_are_products_of_levels_and_everything_else_is_missing() {
         let classes = names(&["f x a", "f x b", "m x a"]);
-        let found = two().classes(&[0, 1, 2, 3, 4], &classes, Purpose::HeldOut);
+        let found = two().classes(&[0, 1, 2, 3, 4], &classes, RevealTo::Report);
         assert_eq!(found, [0, 2, 1, MISSING_CLASS, MISSING_CLASS]);
     }
 
@@ -299,7 +299,7 @@ mod tests {
         sealed.rename(&BTreeMap::from([("race".to_owned(), merged)]));
         let sealed = sealed.select(&names(&["race", "absent"]));
         assert_eq!(sealed.names().collect::<Vec<_>>(), [("race", 1)]);
-        let found = sealed.classes(&[0, 1, 2, 3, 4], &names(&["c", "a"]), Purpose::Keeper);
+        let found = sealed.classes(&[0, 1, 2, 3, 4], &names(&["c", "a"]), RevealTo::Keeper);
         assert_eq!(found, [1, 1, 1, 1, 0]);
     }
 
@@ -310,7 +310,7 @@ mod tests {
             let levels: Vec<String> = (0..count).map(|level| level.to_string()).collect();
             let mut sealed = SealedColumns::default();
             sealed.add("s", 0, &[0, count - 1, count, u32::MAX], levels.clone());
-            let found = sealed.reveal(Purpose::Keeper).pop().unwrap();
+            let found = sealed.reveal(RevealTo::Keeper).pop().unwrap();
             let level = |at: usize| found.levels.get(found.codes[at] as usize);
             assert_eq!((level(0), level(1)), (levels.first(), levels.last()), "{count}");
             assert_eq!((level(2), level(3)), (None, None), "{count}");

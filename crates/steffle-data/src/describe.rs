@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
-use steffle_attributes::{PRODUCT, Purpose, Revealed};
+use steffle_attributes::{PRODUCT, RevealTo, Revealed};
 
 use crate::Error;
 use crate::dataset::Dataset;
@@ -145,7 +145,7 @@ fn describe_columns(table: &Table) -> Vec<ColumnDescription> {
     let columns = table.names().iter().zip(table.columns());
     let mut all: Vec<ColumnDescription> =
         columns.map(|(name, column)| describe_column(name, column, table)).collect();
-    let revealed = table.sealed().reveal(Purpose::Keeper).into_iter().map(categories);
+    let revealed = table.sealed().reveal(RevealTo::Keeper).into_iter().map(categories);
     let mut sealed: Vec<_> = table.sealed().names().zip(revealed).collect();
     sealed.sort_by_key(|((_, place), _)| *place);
     for ((name, place), values) in sealed {
@@ -265,7 +265,7 @@ fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
     let mut groups: HashMap<String, (usize, usize)> = HashMap::new();
     let label = data.label();
     let sensitive: Vec<Categories> =
-        data.sealed().reveal(Purpose::Keeper).into_iter().map(categories).collect();
+        data.sealed().reveal(RevealTo::Keeper).into_iter().map(categories).collect();
     for &row in data.rows() {
         let row = row as usize;
         let label = label.as_ref().and_then(|text| text.level(row)).unwrap_or_default();

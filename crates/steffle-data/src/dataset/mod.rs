@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use steffle_attributes::{Purpose, Revealed, SealedColumns};
+use steffle_attributes::SealedColumns;
 
 use self::rare::Pooled;
 use self::unfit::LeftOut;
@@ -327,18 +327,6 @@ impl Dataset {
     /// The sensitive columns.
     pub(crate) fn sealed(&self) -> &SealedColumns {
         &self.sealed
-    }
-
-    /// The sensitive columns as their keeper has them, each with the place where it stood, in that order:
-    /// for files that the keeper writes, and for published data.
-    pub fn kept_columns(&self) -> Vec<(String, usize, Column)> {
-        let own = self.sealed.names().zip(self.sealed.reveal(Purpose::Keeper));
-        let column = |((name, place), Revealed { codes, levels }): ((&str, usize), Revealed)| {
-            (name.to_owned(), place, Column::Text(Categories { codes, levels }))
-        };
-        let mut columns: Vec<_> = own.map(column).collect();
-        columns.sort_by_key(|(_, place, _)| *place);
-        columns
     }
 
     /// The names of everything in the usable rows, collected once.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use steffle_attributes::{Attributes, PRODUCT, Purpose, SealedColumns, SealedRows};
+use steffle_attributes::{Attributes, PRODUCT, RevealTo, SealedColumns, SealedRows};
 
 use super::Schema;
 use crate::Error;
@@ -40,7 +40,7 @@ pub fn attributes(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Attri
 pub fn evaluation_groups(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Groups, Error> {
     all_there(data.sealed(), &schema.recipe().sensitive)?;
     let names = schema.classes().to_vec();
-    let classes = data.sealed().classes(rows, &names, Purpose::HeldOut);
+    let classes = data.sealed().classes(rows, &names, RevealTo::Report);
     Ok(Groups { classes, names })
 }
 
@@ -92,7 +92,7 @@ impl AttributesFile {
     /// For whoever holds the file.
     pub(crate) fn kept_classes(&self) -> Vec<u16> {
         let rows: Vec<u32> = (0..self.ids.len() as u32).collect();
-        self.sealed.classes(&rows, &self.classes, Purpose::Keeper)
+        self.sealed.classes(&rows, &self.classes, RevealTo::Keeper)
     }
 
     /// Seals everything, in the order of the file.
@@ -122,5 +122,5 @@ pub(crate) fn load_attributes(
 
 /// The class of each usable row among declared ones, for whoever holds the data.
 pub(crate) fn kept_classes(data: &Dataset, classes: &[String]) -> Vec<u16> {
-    data.sealed().classes(data.rows(), classes, Purpose::Keeper)
+    data.sealed().classes(data.rows(), classes, RevealTo::Keeper)
 }

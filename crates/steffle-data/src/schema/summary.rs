@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use steffle_attributes::{Purpose, Revealed};
+use steffle_attributes::{RevealTo, Revealed};
 
 use super::{MISSING_NAME, strata};
 use crate::Error;
@@ -255,7 +255,7 @@ fn indicators(data: &Dataset) -> impl Iterator<Item = (String, BTreeSet<String>)
 fn undeclared(data: &Dataset) -> Vec<BTreeSet<String>> {
     let names =
         |Revealed { codes, levels }| level_names(&Categories { codes, levels }, data.rows(), false);
-    data.sealed().reveal(Purpose::Unclaimed).into_iter().map(names).collect()
+    data.sealed().reveal(RevealTo::Unclaimed).into_iter().map(names).collect()
 }
 
 fn level_names(text: &Categories, rows: &[u32], missing_counts: bool) -> BTreeSet<String> {

@@ -105,25 +105,6 @@ impl Node {
         }
     }
 
-    /// The same for a site: others are told a code and words from a list, and never what was found in its
-    /// data. The words are in its remarks.
-    #[must_use]
-    pub fn discreet(mut self) -> Self {
-        self.discreet = true;
-        self
-    }
-
-    /// What it refused since this was asked last, in full: for the log of the site, and nobody else.
-    pub fn remarks(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.remarks)
-    }
-
-    /// A refusal as others are told, and a remark of it.
-    fn told(&mut self, refused: Refused) -> Refused {
-        self.remarks.push(refused.to_string());
-        told::told(refused)
-    }
-
     /// The same with scores of the host's own.
     #[must_use]
     pub fn scoring(mut self, scores: BuildScores) -> Self {

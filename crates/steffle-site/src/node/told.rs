@@ -4,6 +4,7 @@
 use steffle_privacy::ledger::{Cost, GrantId, Offer, Share};
 use steffle_wire::{Closed, Refused};
 
+use super::Node;
 use super::mask::CODE;
 
 /// Refusals that keep their words: these depend on the question, on what the site's owner set, and on what
@@ -50,6 +51,27 @@ const WITH_WORDS: [&str; 18] = [
     // The name that the offer has.
     "steffle::ledger::run",
 ];
+
+impl Node {
+    /// The same for a site: others are told a code and words from a list, and never what was found in its
+    /// data. The words are in its remarks.
+    #[must_use]
+    pub fn discreet(mut self) -> Self {
+        self.discreet = true;
+        self
+    }
+
+    /// What it refused since this was asked last, in full: for the log of the site, and nobody else.
+    pub fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// A refusal as others are told, and a remark of it.
+    pub(super) fn told(&mut self, refused: Refused) -> Refused {
+        self.remarks.push(refused.to_string());
+        told(refused)
+    }
+}
 
 /// A refusal as others are told: words that could be about records stay here.
 pub(super) fn told(refused: Refused) -> Refused {
