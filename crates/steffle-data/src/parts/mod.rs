@@ -4,6 +4,7 @@ mod agree;
 mod declared;
 mod error;
 mod job;
+mod names;
 mod pairing;
 mod people;
 mod silo;
@@ -28,6 +29,7 @@ pub use error::FilesError;
 #[cfg(test)]
 use job::load_records;
 pub use job::{Absent, Job, Levels, Loaded, Member};
+pub use names::{NamedColumn, Used};
 pub use silo::{Holds, Silo, SitePolicy, Unmatched as UnmatchedIds};
 pub use site::{Looked, Site};
 pub use site_masks::SiteMasks;

@@ -13,6 +13,7 @@ use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
 
 use super::declared::Declared;
 use super::job::{Job, load_records};
+use super::names::{self, Kept, NamedColumn};
 use super::pairing::together;
 use super::people;
 use super::silo::{Holds, Silo, Unmatched};
@@ -44,6 +45,8 @@ pub struct Looked {
     pub rows: usize,
     /// Rows left out for missing values.
     pub dropped: usize,
+    /// Every name in its files, and what it may be used for.
+    pub names: Vec<NamedColumn>,
     /// Columns of numbers.
     pub numeric: Vec<String>,
     /// Columns of categories, with these.
@@ -149,7 +152,7 @@ impl Site {
     /// What it has, for whoever holds the data: records per class are computed from s, and are to leave
     /// nothing but their screen.
     pub fn look(&self) -> Result<Looked, Error> {
-        let mut looked = Looked::default();
+        let mut looked = Looked { names: self.names()?, ..Looked::default() };
         if let Some(data) = &self.records {
             (looked.rows, looked.dropped) = (data.rows().len(), data.dropped());
             let summary = Summary::of(data, data.rows());
@@ -182,6 +185,24 @@ impl Site {
             _ => {}
         }
         Ok(looked)
+    }
+
+    /// Every name in its files, and what it may be used for.
+    fn names(&self) -> Result<Vec<NamedColumn>, Error> {
+        let mut names = Vec::new();
+        let mut files = self.files.iter();
+        if let (Some(data), Some(path)) = (&self.records, self.files.first()) {
+            names.extend(names::names(path, &self.recipe, Kept::Records(data))?);
+            files.next();
+        }
+        for path in files {
+            let kept = match &self.attributes {
+                Classes::File(own) if own == path => Kept::Attributes,
+                _ => Kept::People,
+            };
+            names.extend(names::names(path, &self.recipe, kept)?);
+        }
+        Ok(names)
     }
 
     /// What it says of itself; under masks nothing about any number but the rows of one person.
