@@ -39,6 +39,7 @@ pub(crate) fn handed_out(name: &str, csv: &str, flags: &[&str]) -> Place {
     // Those with records come first.
     names.sort_by_key(|name| (name.starts_with("attributes"), name.clone()));
     let mut roster = Vec::new();
+    let everybody = everybody(&place, &names);
     for file in &names {
         let site = file.trim_end_matches(".csv");
         fs::create_dir(place.path(site)).unwrap();
@@ -48,8 +49,13 @@ pub(crate) fn handed_out(name: &str, csv: &str, flags: &[&str]) -> Place {
             Some("records") => ("records", "data"),
             _ => ("attributes", "attributes"),
         };
+        let mut people = "";
+        if role == "attributes" {
+            place.write(&format!("{site}/people.csv"), &everybody);
+            people = "people = \"people.csv\"\n";
+        }
         let own = format!(
-            "version = 1\nname = \"{site}\"\nrole = \"{role}\"\n{key} = \"{file}\"\nwait_seconds = 5\n\
+            "version = 1\nname = \"{site}\"\nrole = \"{role}\"\n{key} = \"{file}\"\n{people}wait_seconds = 5\n\
              [policy]\nsimulations = true\npool = true\n[recipe]\n{recipe}"
         );
         place.write(&format!("{site}/silo.toml"), own);
@@ -59,6 +65,18 @@ pub(crate) fn handed_out(name: &str, csv: &str, flags: &[&str]) -> Place {
     let job = format!("version = 1\ntest = \"parts/test.csv\"\n{roster}[recipe]\n{recipe}");
     place.write("job.toml", job);
     place
+}
+
+/// The list of people of a holder elsewhere: the ids of all records files.
+fn everybody(place: &Place, names: &[String]) -> String {
+    let mut list = "record_id\n".to_owned();
+    for file in names.iter().filter(|name| name.starts_with("records")) {
+        for line in place.read(&format!("parts/{file}")).lines().skip(1) {
+            let (id, _) = line.split_once(',').unwrap();
+            list += &format!("{id}\n");
+        }
+    }
+    list
 }
 
 pub(crate) fn train(place: &Place, out: &str, flags: &[&str]) -> Ran {
