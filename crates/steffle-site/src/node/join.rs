@@ -79,6 +79,7 @@ impl Party {
             ledger,
             letters,
             opening,
+            acts: 0,
             round: None,
             ended: Ended::Refused,
             once,

@@ -27,10 +27,10 @@ pub use refusal::RARE_COLUMN;
 use std::sync::Arc;
 
 use steffle_model::scores::OutputScores;
-use steffle_privacy::ledger::{Ended, Ledger};
+use steffle_privacy::ledger::{Ended, Kind as Released, Ledger};
 use steffle_wire::{
     Answer, Describe, Described, Envelope, Join, Kind, Masked, Meet, NodeId, Part, Reader, Refused,
-    RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
+    Release, RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
 };
 
 use self::mask::{Cover, Stage};
@@ -386,8 +386,17 @@ impl Node {
                 let masking = self.masking.as_ref().filter(|_| masked);
                 let opening = decode(Reader::new(payload))?;
                 let hidden = self.audited || masking.is_some_and(Masking::is_real);
-                self.allows.offered(&opening, hidden)?;
+                self.allows.offered(&opening, party.join.scores.notion, hidden)?;
                 masking.map_or(Ok(()), |masking| masking.offered(&opening))?;
+            }
+            Kind::Round => party.asked(&self.allows, Released::Sums, Some(envelope.round))?,
+            Kind::Count => party.asked(&self.allows, Released::Counts, None)?,
+            Kind::Release => {
+                let kind = match decode(Reader::new(payload))? {
+                    Release::Classes { .. } => Released::Classes,
+                    Release::Features { .. } => Released::Features,
+                };
+                party.asked(&self.allows, kind, None)?;
             }
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
             _ => {}

@@ -1,9 +1,11 @@
 //! The grant of a run: opened before anything is asked about s, closed with what was paid for.
 
+use steffle_privacy::ledger::Kind;
 use steffle_privacy::{Mu, NoiseShares};
 use steffle_wire::{Closed, Done, Opening, Refused};
 
 use super::{Divisions, Party};
+use crate::node::allows::Allows;
 use crate::node::mask::told_at_the_end;
 
 impl Party {
@@ -25,8 +27,21 @@ impl Party {
             let ended = self.ended;
             self.attributes()?.take_up(&offer, terms, accounts, ended)?;
         }
-        (self.opening, self.round, self.agreed) = (Some(opening), None, None);
+        (self.opening, self.round, self.agreed, self.acts) = (Some(opening), None, None, 0);
         Ok(Done)
+    }
+
+    /// Refuses a message about s that the open run was not accepted for.
+    pub(in crate::node) fn asked(
+        &mut self,
+        allows: &Allows,
+        kind: Kind,
+        round: Option<u32>,
+    ) -> Result<(), Refused> {
+        let Some(opening) = &self.opening else { return Ok(()) };
+        allows.asked(&opening.offer, kind, round, self.acts)?;
+        self.acts += usize::from(round.is_none());
+        Ok(())
     }
 
     /// How the noise of the open run is shared between sites, where it is.
