@@ -59,8 +59,10 @@ pub struct About<'a> {
 
 impl AttributesDivision {
     /// A division that is asked by record id (centralisations 3 and 4). `units` lists every id of
-    /// the index.
+    /// the index. Attributes of an id that is not on the list are forgotten: nobody would be charged
+    /// for them.
     pub fn by_id(attributes: Attributes, units: UnitList) -> Self {
+        let attributes = attributes.only(|id| units.lists(id));
         Self { store: Store::new(attributes, units, true), terms: Terms::Open, shares: None }
     }
 

@@ -23,6 +23,7 @@ pub mod noise;
 mod noised;
 mod price;
 mod room;
+mod sealed;
 mod share;
 mod store;
 mod sums;
@@ -41,6 +42,7 @@ pub use features::{Asking, FeatureMessage};
 pub use lattice::{Centred, Sizes};
 pub use measured::{MeasureRoom, Measured, Measuring, Seen};
 pub use price::{IntegerNoise, PriceError};
+pub use sealed::{PRODUCT, RevealTo, Revealed, SealedColumns, SealedRows};
 pub use share::ShareMessage;
 pub use steffle_wire::{
     ClassRelease, NoiseScale, RandomisedResponse, RandomisedResponseError, Share, Terms,

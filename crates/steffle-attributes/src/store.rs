@@ -30,7 +30,7 @@ impl<T> Sensitive<T> {
     }
 
     /// Reads the value: inside the attributes division only.
-    fn expose(&self) -> &T {
+    pub(super) fn expose(&self) -> &T {
         &self.0
     }
 }
@@ -112,6 +112,16 @@ impl Attributes {
         let own = self.classes.expose();
         let classes = speakers.iter().map(|&place| own[place as usize]).collect();
         Self { classes: Sensitive::new(classes), ..self }
+    }
+
+    /// The same without the records of other ids.
+    pub(super) fn only(self, keep: impl Fn(u64) -> bool) -> Self {
+        if self.ids.iter().all(&keep) {
+            return self;
+        }
+        let kept = self.ids.iter().zip(self.classes.expose()).filter(|(id, _)| keep(*id));
+        let (ids, classes): (Vec<u64>, Vec<u16>) = kept.map(|(id, &class)| (id, class)).unzip();
+        Self { ids: Ids::from(ids), classes: Sensitive::new(classes), ..self }
     }
 
     /// The classes, in the order of the ids: for the door.

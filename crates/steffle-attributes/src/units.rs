@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
 use steffle_model::record::Ids;
 use steffle_privacy::ledger::Roll;
 use steffle_wire::Batch;
@@ -12,9 +13,9 @@ use super::PriceError;
 /// The unit of every record that can be asked about.
 ///
 /// A holder elsewhere has the list over the whole universal index, records that others hold
-/// included, so that nothing in it tells holdings. It is agreed on before a run, not read off an
-/// announcement: a unit announced in two halves, or by two silos, is still one, and pays once for
-/// what both halves move together.
+/// included, so that nothing in it tells holdings. It is the holder's own: silos' announcements are
+/// compared with it, never believed. A unit announced in two halves, or by two silos, is still one,
+/// and pays once for what both halves move together.
 #[derive(Debug, Clone)]
 pub struct UnitList(Arc<List>);
 
@@ -71,6 +72,54 @@ impl UnitList {
         Self(Arc::new(List::Index { of, keys }))
     }
 
+    /// Whether it lists a record.
+    pub(super) fn lists(&self, id: u64) -> bool {
+        matches!(&*self.0, List::Index { of, .. } if of.contains_key(&id))
+    }
+
+    /// The records on a holder's list, in ascending order.
+    pub fn ids(&self) -> Vec<u64> {
+        let List::Index { of, .. } = &*self.0 else { return Vec::new() };
+        let mut ids: Vec<u64> = of.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// The hash of a holder's list: who is on it, and which records are one unit, whatever its order.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(b"steffle list of people 1");
+        if let List::Index { of, keys } = &*self.0 {
+            for id in self.ids() {
+                let unit = of.get(&id).and_then(|&unit| keys.get(unit as usize));
+                hash.update(id.to_le_bytes());
+                hash.update(unit.copied().unwrap_or(id).to_le_bytes());
+            }
+        }
+        hash.finalize().into()
+    }
+
+    /// Compares what a silo says about its records with a holder's own list, which alone is believed:
+    /// refuses a record that is not on it, records of two people that the silo takes for one, and
+    /// records of one that it takes for two. `units` numbers the unit of each record, where a unit can
+    /// have several.
+    pub fn compare(&self, ids: &[u64], units: Option<&[u32]>) -> Result<(), PriceError> {
+        let listed = self.announced(ids)?;
+        let UnitsOf::Listed { of, .. } = &listed else { return Ok(()) };
+        let said = |at: usize| units.map_or(at as u32, |units| units[at]);
+        let (mut own_of, mut said_of) = (HashMap::new(), HashMap::new());
+        for (at, &own) in of.iter().enumerate() {
+            if *own_of.entry(said(at)).or_insert(own) != own
+                || *said_of.entry(own).or_insert(said(at)) != said(at)
+            {
+                return Err(PriceError::Announced(
+                    "a silo says otherwise than the holder's own list which records are one person",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The records of a store with these ids that it can be asked about, for its ledger. A holder
     /// elsewhere charges the whole index, so that nothing tells what it holds.
     pub(super) fn roll(&self, ids: &Ids) -> Roll {
@@ -122,7 +171,8 @@ impl UnitList {
         let List::Index { of, keys } = &*self.0 else {
             return Err(PriceError::Announced("this division is asked by position, not by id"));
         };
-        let unknown = PriceError::Announced("an announced record id is not in the agreed list");
+        let unknown =
+            PriceError::Announced("an announced record id is not in the holder's own list");
         let units: Option<Vec<u32>> = ids.iter().map(|id| of.get(id).copied()).collect();
         let units = units.ok_or(unknown)?;
         let mut sorted = ids.to_vec();
@@ -149,7 +199,7 @@ impl UnitList {
         let units: Vec<u32> = match &*self.0 {
             List::Each(_) => return None,
             List::Positions { of, .. } => of.clone(),
-            // An id that the list does not have can never be asked about.
+            // A division keeps the ids of its list alone.
             List::Index { of, .. } => {
                 ids.iter().map(|id| of.get(&id).copied().unwrap_or(u32::MAX)).collect()
             }

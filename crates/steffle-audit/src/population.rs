@@ -7,7 +7,7 @@ use steffle_model::record::{Layout, Records, Rows};
 use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::NoiseKind;
 use steffle_server::federation::{Agreement, Federation, RunKind};
-use steffle_site::node::{Encoded, Node};
+use steffle_site::node::{Encoded, Node, everybody};
 use steffle_wire::{RunId, SchemaHash};
 
 use crate::tap::Tapped;
@@ -137,7 +137,8 @@ impl Population {
         noise: Noise,
     ) -> Result<Federation<Tapped>, AuditError> {
         let records = Node::new(Encoded::new(Some(self.records.clone()), None));
-        let holder = Node::new(Encoded::new(None, Some(self.attributes(world)?)));
+        let people = everybody([&self.records]);
+        let holder = Node::new(Encoded::holder(self.attributes(world)?, people));
         self.federation(vec![records, holder], noise)
     }
 

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
+use steffle_attributes::{PRODUCT, RevealTo, Revealed};
 
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::{Missing, Recipe};
-use crate::schema::{MISSING_NAME, PRODUCT, Summary, favourable, guessed};
-use crate::table::{Column, Here, Table, date_of, level_order};
+use crate::schema::{MISSING_NAME, Summary, favourable, guessed};
+use crate::table::{Categories, Column, Here, Table, date_of, level_order};
 
 /// A description of a table, and of its meaning where that is known.
 ///
@@ -127,8 +128,7 @@ pub struct Group {
 /// ```
 pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Description, Error> {
     let (name, rows) = (name.to_owned(), table.rows());
-    let columns = table.names().iter().zip(table.columns());
-    let columns = columns.map(|(name, column)| describe_column(name, column, &table)).collect();
+    let columns = describe_columns(&table);
     let reading = table.reading().sentences();
     let Some(recipe) = recipe else {
         let questions = codes(&table, |_| true);
@@ -138,6 +138,25 @@ pub fn describe(name: &str, table: Table, recipe: Option<&Recipe>) -> Result<Des
     let meaning = describe_meaning(&data)?;
     let questions = questions(&data, &meaning);
     Ok(Description { name, rows, reading, columns, questions, meaning: Some(meaning) })
+}
+
+/// All columns in the order of the file, those that are sealed included: their keeper looks.
+fn describe_columns(table: &Table) -> Vec<ColumnDescription> {
+    let columns = table.names().iter().zip(table.columns());
+    let mut all: Vec<ColumnDescription> =
+        columns.map(|(name, column)| describe_column(name, column, table)).collect();
+    let revealed = table.sealed().reveal(RevealTo::Keeper).into_iter().map(categories);
+    let mut sealed: Vec<_> = table.sealed().names().zip(revealed).collect();
+    sealed.sort_by_key(|((_, place), _)| *place);
+    for ((name, place), values) in sealed {
+        let described = describe_column(name, &Column::Text(values), table);
+        all.insert(place.min(all.len()), described);
+    }
+    all
+}
+
+fn categories(Revealed { codes, levels }: Revealed) -> Categories {
+    Categories { codes, levels }
 }
 
 fn describe_column(name: &str, column: &Column, table: &Table) -> ColumnDescription {
@@ -245,7 +264,8 @@ fn describe_meaning(data: &Dataset) -> Result<Meaning, Error> {
     let mut label_rows: HashMap<&str, usize> = HashMap::new();
     let mut groups: HashMap<String, (usize, usize)> = HashMap::new();
     let label = data.label();
-    let sensitive: Vec<_> = data.sensitive().collect();
+    let sensitive: Vec<Categories> =
+        data.sealed().reveal(RevealTo::Keeper).into_iter().map(categories).collect();
     for &row in data.rows() {
         let row = row as usize;
         let label = label.as_ref().and_then(|text| text.level(row)).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 mod cell;
 mod code;
+mod names;
 mod site;
 mod words;
 
@@ -11,6 +12,7 @@ use steffle_attributes::AttributesError;
 use steffle_model::record::{RecordsError, RowsError};
 
 pub use cell::CellError;
+pub use names::NameError;
 pub use site::SiteError;
 pub(crate) use words::{list, meant};
 
@@ -373,17 +375,9 @@ pub enum Error {
     /// Files of a job that do not fit together.
     #[error(transparent)]
     Files(Box<crate::parts::FilesError>),
-    /// A records file that holds s.
-    #[error(
-        "{origin}: a records file must not hold the sensitive column `{column}`; take it out, or, if \
-         this is an attributes file or a whole silo, name it under `attributes` or `silos`"
-    )]
-    SensitiveInRecords {
-        /// The file.
-        origin: String,
-        /// The column.
-        column: String,
-    },
+    /// A column in a role that it must not have.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// An impossible number of silos.
     #[error("{silos} silos for {rows} {what}; allowed are 1 to {rows}")]
     Silos {

@@ -59,18 +59,19 @@ mod table;
 
 pub use dataset::Dataset;
 pub use describe::{ColumnDescription, Description, Group, Meaning, Share, describe};
-pub use error::{CellError, Error, SiteError};
+pub use error::{CellError, Error, NameError, SiteError};
 pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{
-    Absent, Cut, Declared, FilesError, Format, Holds, Job, Levels, Loaded, Looked, Member, Parts,
-    Silo, Site, SiteMasks, SitePolicy, TestFiles, Tested, UnmatchedIds,
+    Absent, Cut, Declared, FilesError, Format, Holds, Job, Levels, Loaded, Looked, Member,
+    NamedColumn, Parts, Silo, Site, SiteMasks, SitePolicy, TestFiles, Tested, UnmatchedIds, Used,
 };
 pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};
 pub use schema::{
-    Categorical, Coding, Encoded, Groups, Measures, Moments, Numeric, Schema, SmallStrata, Summary,
-    Unmatched, attributes, encode, encode_features, encode_features_sparing, evaluation_groups,
+    Categorical, Coding, Encoded, FARTHEST, Groups, Measures, Moments, Numeric, Schema,
+    SmallStrata, Summary, Unmatched, attributes, encode, encode_features, encode_features_sparing,
+    evaluation_groups,
 };
 pub use split::{Split, hold_out, split};
 pub use table::{

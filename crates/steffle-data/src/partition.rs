@@ -45,8 +45,14 @@ pub fn partition(
     let mut sorted = rows.to_vec();
     match &data.recipe().partition_by {
         Some(name) => {
-            let at = data.table().require(name, "the column to partition by")?;
-            sort_by_column(&mut sorted, &data.table().columns()[at]);
+            // A run that claims privacy refuses silos that are cut by s.
+            match data.kept_columns().into_iter().find(|(own, _, _)| own == name) {
+                Some((_, _, column)) => sort_by_column(&mut sorted, &column),
+                None => {
+                    let at = data.table().require(name, "the column to partition by")?;
+                    sort_by_column(&mut sorted, &data.table().columns()[at]);
+                }
+            }
         }
         None if heterogeneity > 0.0 => {
             return Err(Error::NoPartitionColumn { given: heterogeneity });

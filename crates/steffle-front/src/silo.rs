@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use steffle_data::{Holds, Silo, Site, SitePolicy};
+use steffle_data::{Holds, NamedColumn, Silo, Site, SitePolicy};
 
 use crate::Error;
 
@@ -21,6 +21,8 @@ pub struct SiloReport {
     pub rows: usize,
     /// Rows left out for missing values.
     pub dropped: usize,
+    /// Every name in its files, and what it may be used for.
+    pub names: Vec<NamedColumn>,
     /// Columns of numbers.
     pub numeric: Vec<String>,
     /// Columns of categories, with these.
@@ -56,6 +58,7 @@ impl SiloReport {
             role: silo.role,
             rows: looked.rows,
             dropped: looked.dropped,
+            names: looked.names,
             numeric: looked.numeric,
             categorical: looked.categorical,
             labels: silo.recipe.labels.clone(),

@@ -53,14 +53,16 @@ pub(crate) fn dataset<'py>(py: Python<'py>, name: &str) -> PyResult<Named<'py>> 
         let recipe = source.recipe_for(&[]).unwrap_or_default();
         Ok(Dataset::of_table(source.read(&recipe)?, recipe)?)
     })?;
-    let table = data.table();
-    let shown = table
-        .names()
-        .iter()
-        .zip(table.columns())
-        .map(|(name, column)| (name.clone(), shown(py, column, data.rows())));
+    let open = |(name, column): (&String, &Column)| (name.clone(), shown(py, column, data.rows()));
+    let mut columns: Vec<_> =
+        data.table().names().iter().zip(data.table().columns()).map(open).collect();
+    // Published people, for whoever wants to try something on them.
+    for (name, place, column) in data.kept_columns() {
+        let own = shown(py, &column, data.rows());
+        columns.insert(place.min(columns.len()), (name, own));
+    }
     let recipe = data.recipe();
-    Ok((shown.collect(), recipe.label.clone(), recipe.sensitive.clone()))
+    Ok((columns, recipe.label.clone(), recipe.sensitive.clone()))
 }
 
 fn shown<'py>(py: Python<'py>, column: &Column, rows: &[u32]) -> Shown<'py> {

@@ -78,7 +78,8 @@ fn the_model_knows_no_party() {
 #[test]
 fn only_the_attributes_division_reads_s() {
     for name in ALGORITHM {
-        assert_absent(name, &[".expose("], &["steffle-attributes/src/store.rs"]);
+        let own = ["steffle-attributes/src/store.rs", "steffle-attributes/src/sealed.rs"];
+        assert_absent(name, &[".expose("], &own);
     }
     let door = ["steffle-attributes/src/door.rs"];
     assert_absent("steffle-attributes", &["attributes.classes()"], &door);
@@ -95,6 +96,50 @@ fn only_the_attributes_division_reads_s() {
     .map(|file| format!("steffle-attributes/src/{file}"));
     let messages = messages.each_ref().map(String::as_str);
     assert_absent("steffle-attributes", &["door::Held", "Held<"], &messages);
+}
+
+/// Sensitive columns leave their seal in few places, each of which says for what; and no open table has
+/// one, because tables are sealed before any other name is resolved.
+#[test]
+fn sealed_columns_are_revealed_for_named_purposes_only() {
+    let all = [&ALGORITHM[..], &["steffle-data", "steffle-front", "steffle-process"]].concat();
+    let rest = ["steffle-cli", "steffle-python", "steffle-audit", "steffle-bench", "steffle"];
+    let purposes = [
+        "steffle-attributes/src/sealed.rs",
+        "steffle-attributes/src/lib.rs",
+        // The keeper looks.
+        "steffle-data/src/describe.rs",
+        // The keeper writes files; published people; a run that claims no privacy.
+        "steffle-data/src/dataset/reveal.rs",
+        "steffle-data/src/schema/summary.rs",
+        // Held-out rows, and `silo check`.
+        "steffle-data/src/schema/groups.rs",
+    ];
+    let kept = [
+        "steffle-data/src/dataset/reveal.rs",
+        "steffle-data/src/partition.rs",
+        "steffle-data/src/parts/mod.rs",
+        "steffle-python/src/columns.rs",
+    ];
+    for name in all.into_iter().chain(rest).filter(|name| *name != "steffle") {
+        assert_absent(name, &["RevealTo::"], &purposes);
+        assert_absent(name, &["kept_columns("], &kept);
+    }
+    // What encodes, summarises, names and refuses reads open tables.
+    let (_, encode) = sources("steffle-data")
+        .into_iter()
+        .find(|(path, _)| path.ends_with("schema/encode.rs"))
+        .unwrap();
+    assert!(!encode.contains("sealed"), "encoding knows no sealed column");
+    // Every data set is made by the function whose first step is to seal.
+    let (_, dataset) = sources("steffle-data")
+        .into_iter()
+        .find(|(path, _)| path.ends_with("dataset/mod.rs"))
+        .unwrap();
+    let bind = dataset.split("fn bind(").nth(1).unwrap();
+    let seal = bind.find("table.seal(&recipe.sensitive)?").unwrap();
+    assert!(seal < bind.find("position(").unwrap() && seal < bind.find("require(").unwrap());
+    assert_eq!(dataset.matches("Ok(Self {").count(), 1, "one function makes data sets");
 }
 
 /// `Store::release` calls `finish` of a message, which writes its reply; nothing else does, and only

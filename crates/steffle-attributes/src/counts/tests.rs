@@ -148,7 +148,7 @@ fn what_does_not_fit_is_refused_before_s_is_read() {
     assert!(refused(&[Decided { columns: 1, ..all }]).contains("a cell or a decision"));
     assert!(refused(&[Decided { decided: &DECIDED[..5], ..all }]).contains("differ in number"));
     assert!(refused(&[all, all]).contains("announced twice"));
-    assert!(refused(&[by_id(&[100, 999])]).contains("not in the agreed list"));
+    assert!(refused(&[by_id(&[100, 999])]).contains("not in the holder's own list"));
     assert!(refused(&[Decided { who: Who::Positions(&[0; 6]), ..all }]).contains("order"));
     let other = Decided { cells: 3, ..by_id(&IDS[3..]) };
     assert!(refused(&[by_id(&IDS[..3]), other]).contains("a cell or a decision"));

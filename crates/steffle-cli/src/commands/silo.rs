@@ -84,6 +84,11 @@ fn check(file: &Path, output: Output) -> Result<(), Failure> {
 
 fn text(Checked { silo, ledger, masks }: &Checked, output: Output) -> String {
     let mut text = format!("{} ({:?})\n", output.strong(&silo.name), silo.role).to_lowercase();
+    let mut rows = Rows::new(&["your column", "may be used as"]);
+    for own in &silo.names {
+        rows.push(vec![own.column.clone(), own.used.words().to_owned()]);
+    }
+    text += &format!("{}\n", rows.render());
     if !silo.numeric.is_empty() || !silo.categorical.is_empty() {
         text += &format!(
             "{} records, {} rows left out for missing values\n\n",

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Error;
 use crate::recipe::Recipe;
-use crate::table::{Categories, Here, MISSING_LEVEL, Table};
+use crate::table::{Categories, Here, MISSING_LEVEL, Table, plain_number};
 
 /// Below this every whole number is exact in a column of numbers.
 const EXACT: u64 = 1 << 53;
@@ -82,10 +82,10 @@ fn whole_id(number: f64) -> Option<u64> {
 
 /// A text id becomes 63 bits of its SHA-256 and the top bit, so that it never meets a numeric id;
 /// two of a million text ids collide with probability below 1e-7, and a collision in one file is
-/// refused. Text that is a whole number counts as the number.
+/// refused. Text that is a whole number counts as the number, so that an id is the same person however
+/// its column was read.
 fn text_id(level: &str) -> u64 {
-    let number = level.parse::<u64>().ok().filter(|id| *id < EXACT && id.to_string() == level);
-    number.unwrap_or_else(|| {
+    plain_number(level).and_then(whole_id).unwrap_or_else(|| {
         let digest = Sha256::digest(level.as_bytes());
         let bytes = digest.iter().take(8);
         bytes.fold(0, |id: u64, &byte| id << 8 | u64::from(byte)) | 1 << 63

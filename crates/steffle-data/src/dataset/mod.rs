@@ -15,12 +15,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use steffle_attributes::SealedColumns;
+
 use self::rare::Pooled;
 use self::unfit::LeftOut;
 use crate::recipe::{Missing, Recipe};
 use crate::schema::{Schema, Summary};
-use crate::table::{Categories, Column, Columns, Dialect, Here, PIECE, Table, read_as};
-use crate::{CellError, Error};
+use crate::table::{Categories, Column, Columns, Dialect, Here, PIECE, Table, read_as, same_name};
+use crate::{CellError, Error, NameError};
 
 pub(crate) use bundles::Bundles;
 pub(crate) use ids::ids_of;
@@ -42,7 +44,8 @@ pub struct Dataset {
     complete: Vec<bool>,
     categorical: Vec<usize>,
     label: usize,
-    sensitive: Vec<usize>,
+    /// The sensitive columns, which the table does not have.
+    sealed: SealedColumns,
     stratum: Option<Categories>,
     ids: Option<Vec<u64>>,
     /// The id of the first row, where ids are counted.
@@ -74,7 +77,8 @@ impl Dataset {
     ///   than 10 and than one row in 200, unless the recipe keeps the column or is a published one.
     ///
     /// Not for files of silos: each would decide for itself.
-    pub fn of_table(table: Table, mut recipe: Recipe) -> Result<Self, Error> {
+    pub fn of_table(mut table: Table, mut recipe: Recipe) -> Result<Self, Error> {
+        table.seal(&recipe.sensitive)?;
         // A record id is no feature, also where it is found by its name.
         if recipe.record_id.is_none() && table.position("record_id").is_some() {
             recipe.record_id = Some("record_id".to_owned());
@@ -91,10 +95,12 @@ impl Dataset {
 
     /// The same for a table of the records division, which must not hold a sensitive column.
     pub fn records_only(table: Table, recipe: Recipe) -> Result<Self, Error> {
-        let held = recipe.sensitive.iter().find(|name| table.position(name).is_some());
-        if let Some(column) = held {
-            let (origin, column) = (table.origin().to_owned(), column.clone());
-            return Err(Error::SensitiveInRecords { origin, column });
+        let sensitive = |name: &&str| recipe.sensitive.iter().any(|own| same_name(own, name));
+        let sealed = table.sealed().names().map(|(name, _)| name).find(sensitive);
+        let open = || table.names().iter().map(String::as_str).find(sensitive);
+        if let Some(column) = sealed.or_else(open) {
+            let (origin, column) = (table.origin().to_owned(), column.to_owned());
+            return Err(NameError::SensitiveInRecords { origin, column }.into());
         }
         Self::bind(table, recipe, false)
     }
@@ -119,9 +125,8 @@ impl Dataset {
     }
 
     fn bind(mut table: Table, mut recipe: Recipe, sensitive_here: bool) -> Result<Self, Error> {
-        if recipe.sensitive.is_empty() {
-            return Err(Error::NoSensitive);
-        }
+        // Before any other name is looked up.
+        table.seal(&recipe.sensitive)?;
         if recipe.record_id.is_none() && table.position("record_id").is_some() {
             recipe.record_id = Some("record_id".to_owned());
         }
@@ -129,8 +134,9 @@ impl Dataset {
         table.retain(|name| !roles::is_dropped(name, &recipe));
         let label = table.require(&recipe.label, "the label")?;
         name_values(&mut table, &recipe, label)?;
+        let mut sealed = table.take_sealed().select(&recipe.sensitive);
+        sealed.rename(&recipe.merges);
         let place = |name: &String| table.position(name);
-        let sensitive: Vec<usize> = recipe.sensitive.iter().filter_map(place).collect();
         let (mut numeric, mut categorical) = (Vec::new(), Vec::new());
         for (at, name) in table.names().iter().enumerate() {
             if !roles::is_feature(name, &recipe) {
@@ -156,7 +162,7 @@ impl Dataset {
         recipe.categorical = categorical.iter().map(|&at| table.names()[at].clone()).collect();
         let column = |name: &Option<String>| name.as_ref().and_then(|name| table.column(name));
         let stratum = column(&recipe.stratum).map(Categories::from_column);
-        // Never the sensitive columns: which rows are used is public, and decides the split and the
+        // The table has no sensitive column: which rows are used is public, and decides the split and the
         // silos, so it must not be a function of s.
         let mut needed = vec![label];
         if recipe.missing == Missing::Drop {
@@ -178,7 +184,7 @@ impl Dataset {
             complete,
             categorical,
             label,
-            sensitive,
+            sealed,
             stratum,
             ids,
             first_id: 0,
@@ -241,7 +247,7 @@ impl Dataset {
 
     /// Whether the sensitive columns are here.
     pub fn holds_sensitive(&self) -> bool {
-        !self.sensitive.is_empty()
+        !self.sealed.is_empty()
     }
 
     /// Universal ids of rows.
@@ -318,9 +324,9 @@ impl Dataset {
         text(&self.table.columns()[self.label])
     }
 
-    /// The sensitive columns; read anew where they are lent.
-    pub(crate) fn sensitive(&self) -> impl Iterator<Item = Cow<'_, Categories>> {
-        self.sensitive.iter().filter_map(|&at| text(&self.table.columns()[at]))
+    /// The sensitive columns.
+    pub(crate) fn sealed(&self) -> &SealedColumns {
+        &self.sealed
     }
 
     /// The names of everything in the usable rows, collected once.
@@ -365,8 +371,8 @@ fn name_values(table: &mut Table, recipe: &Recipe, label: usize) -> Result<(), E
         let levels = vec![format!("<={threshold}"), format!(">{threshold}")];
         table.replace(label, Column::Text(Categories { codes, levels }));
     }
-    let named = || [&recipe.label].into_iter().chain(&recipe.sensitive);
-    for name in named().chain(&recipe.categorical).chain(recipe.merges.keys()) {
+    let named = [&recipe.label].into_iter();
+    for name in named.chain(&recipe.categorical).chain(recipe.merges.keys()) {
         let Some(at) = table.position(name) else { continue };
         let (column, renamed) = (&table.columns()[at], recipe.merges.get(name));
         // Text that is lent may stay with whoever lends it.

@@ -1,10 +1,11 @@
-//! Columns that tell what is to be predicted, or the sensitive attribute, almost alone.
+//! Sensitive columns for their keeper, and columns that tell them, or what is to be predicted, almost alone.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
+use steffle_attributes::{RevealTo, Revealed};
+
 use super::Dataset;
-use crate::table::{Categories, MISSING_LEVEL};
+use crate::table::{Categories, Column, MISSING_LEVEL};
 
 /// Rows to look at: more would not change the answer.
 const SAMPLE: usize = 50_000;
@@ -26,6 +27,18 @@ impl Dataset {
         self.tells_sensitive.get_or_init(|| self.telling_sensitive())
     }
 
+    /// The sensitive columns as their keeper has them, each with the place where it stood, in that order:
+    /// for files that the keeper writes, and for published data.
+    pub fn kept_columns(&self) -> Vec<(String, usize, Column)> {
+        let own = self.sealed().names().zip(self.sealed().reveal(RevealTo::Keeper));
+        let column = |((name, place), Revealed { codes, levels }): ((&str, usize), Revealed)| {
+            (name.to_owned(), place, Column::Text(Categories { codes, levels }))
+        };
+        let mut columns: Vec<_> = own.map(column).collect();
+        columns.sort_by_key(|(_, place, _)| *place);
+        columns
+    }
+
     fn telling_label(&self) -> Vec<String> {
         let label = self.label().map(|label| self.revealing(&label)).unwrap_or_default();
         let sentence = |(column, right): (&str, f64)| {
@@ -39,8 +52,10 @@ impl Dataset {
     }
 
     fn telling_sensitive(&self) -> Vec<String> {
-        let names = self.recipe().sensitive.iter().zip(self.sensitive());
-        let of = |(name, values): (&String, Cow<'_, Categories>)| -> Vec<String> {
+        let columns = self.sealed().reveal(RevealTo::Unclaimed);
+        let names = self.sealed().names().map(|(name, _)| name).zip(columns);
+        let of = |(name, Revealed { codes, levels }): (&str, Revealed)| -> Vec<String> {
+            let values = Categories { codes, levels };
             let sentence = |(column, right): (&str, f64)| {
                 format!(
                     "column `{column}` alone tells the sensitive `{name}` of {} of the rows, so a \
@@ -55,7 +70,7 @@ impl Dataset {
 
     /// Features and the share of rows whose target they tell.
     fn revealing(&self, target: &Categories) -> Vec<(&str, f64)> {
-        let known = |row: &&u32| target.codes[**row as usize] != MISSING_LEVEL;
+        let known = |row: &&u32| target.level(**row as usize).is_some();
         let rows: Vec<u32> = self.rows().iter().filter(known).copied().collect();
         let stride = rows.len().div_ceil(SAMPLE).max(1);
         let rows: Vec<u32> = rows.into_iter().step_by(stride).collect();

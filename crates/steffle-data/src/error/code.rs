@@ -38,7 +38,7 @@ impl Error {
             Self::Id { .. } | Self::RepeatedIds { .. } => "data::id",
             Self::Labels { .. } | Self::Lookalikes { .. } => "data::labels",
             Self::Files(problem) => problem.code(),
-            Self::SensitiveInRecords { .. } => "data::sensitive-in-records",
+            Self::Name(problem) => problem.code(),
             Self::Silos { .. } => "data::silos",
             Self::Heterogeneity { .. } => "data::heterogeneity",
             Self::NoPartitionColumn { .. } => "data::no-partition-column",

@@ -18,6 +18,8 @@ pub struct Declared {
     sensitive: Vec<String>,
     classes: Vec<String>,
     unit: Option<String>,
+    #[serde(default)]
+    record_id: Option<String>,
     stratum: Option<String>,
     missing: Missing,
     /// Of its records; none where it has attributes alone.
@@ -40,6 +42,7 @@ impl Declared {
             sensitive: recipe.sensitive,
             classes: recipe.classes,
             unit: recipe.unit,
+            record_id: recipe.record_id,
             stratum: recipe.stratum,
             missing: recipe.missing,
             summary: None,
@@ -61,6 +64,10 @@ impl Declared {
             ("sensitive", self.sensitive.clone(), recipe.sensitive.clone()),
             ("classes", self.classes.clone(), recipe.classes.clone()),
         ];
+        // Organisations may call their ids differently; a job that names a column means it.
+        if recipe.record_id.is_some() {
+            fields.push(("record_id", word(&self.record_id), word(&recipe.record_id)));
+        }
         if self.summary.is_some() {
             let missing = |missing| vec![format!("{missing:?}").to_lowercase()];
             fields.extend([
@@ -85,7 +92,8 @@ impl Declared {
         Ok(())
     }
 
-    /// Refuses a schema that means something else than the site declared.
+    /// Refuses a schema that means something else than the site declared, or that names a column which
+    /// the site does not offer in that role.
     pub(super) fn accepts(&self, schema: &Schema) -> Result<(), Error> {
         let mut agreed = schema.recipe().clone();
         agreed.classes = schema.classes().to_vec();
@@ -98,6 +106,7 @@ impl Declared {
                 list.clone_from(said);
             }
         }
-        own.agrees(&agreed)
+        own.agrees(&agreed)?;
+        self.summary.as_ref().map_or(Ok(()), |summary| summary.offers(schema))
     }
 }

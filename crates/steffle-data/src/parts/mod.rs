@@ -4,7 +4,9 @@ mod agree;
 mod declared;
 mod error;
 mod job;
+mod names;
 mod pairing;
+mod people;
 mod silo;
 mod site;
 mod site_masks;
@@ -27,6 +29,7 @@ pub use error::FilesError;
 #[cfg(test)]
 use job::load_records;
 pub use job::{Absent, Job, Levels, Loaded, Member};
+pub use names::{NamedColumn, Used};
 pub use silo::{Holds, Silo, SitePolicy, Unmatched as UnmatchedIds};
 pub use site::{Looked, Site};
 pub use site_masks::SiteMasks;
@@ -34,7 +37,7 @@ pub(crate) use testing::record_id;
 pub use testing::{TestFiles, Tested};
 
 /// The column that ties the two files of a record together.
-const RECORD_ID: &str = "record_id";
+pub(crate) const RECORD_ID: &str = "record_id";
 
 /// Who gets what: the four centralisations as files.
 ///
@@ -122,8 +125,8 @@ impl Parts {
         let stage = Stage::beside(directory)?;
         let schema = Schema::from_summary(data.recipe(), &Summary::of(data, train))?;
         let ids = Column::Numbers(data.table().row_numbers().map(|id| id as f64).collect());
-        let writer =
-            Writer { stage: &stage.0, extension: self.format.extension(), data, ids: &ids };
+        let (extension, sealed) = (self.format.extension(), data.kept_columns());
+        let writer = Writer { stage: &stage.0, extension, data, ids: &ids, sealed };
         let mut job = Job::new(writer.recipe(&schema));
         match self.cut {
             Cut::Whole { silos } => {
@@ -177,6 +180,8 @@ struct Writer<'w> {
     extension: &'static str,
     data: &'w Dataset,
     ids: &'w Column,
+    /// The sensitive columns and where they stood, for the files of those who hold them.
+    sealed: Vec<(String, usize, Column)>,
 }
 
 impl Writer<'_> {
@@ -193,8 +198,12 @@ impl Writer<'_> {
     fn file(&self, stem: &str, rows: &[u32], contents: Contents) -> Result<PathBuf, Error> {
         let name = PathBuf::from(format!("{stem}.{}", self.extension));
         let table = self.data.table();
-        let named = table.names().iter().map(String::as_str).zip(table.columns());
-        let wanted = named.filter(|(name, _)| self.belongs(name, contents));
+        let mut named: Vec<(&str, &Column)> =
+            table.names().iter().map(String::as_str).zip(table.columns()).collect();
+        for (name, place, column) in &self.sealed {
+            named.insert((*place).min(named.len()), (name, column));
+        }
+        let wanted = named.into_iter().filter(|(name, _)| self.belongs(name, contents));
         let columns: Vec<(&str, &Column)> = match self.data.recipe().record_id {
             Some(_) => wanted.collect(),
             None => [(RECORD_ID, self.ids)].into_iter().chain(wanted).collect(),

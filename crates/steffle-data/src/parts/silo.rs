@@ -56,6 +56,10 @@ pub struct Silo {
     /// Its record ids and sensitive columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<PathBuf>,
+    /// Where it holds attributes alone: its own list of everybody whom others may ask about, with record
+    /// ids and, where the recipe names one, the unit column. What others say is compared with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub people: Option<PathBuf>,
     /// The book that pays for what is released about its attributes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<PathBuf>,
@@ -105,6 +109,13 @@ pub struct SitePolicy {
     pub simulations: bool,
 }
 
+/// What a holder elsewhere has to have.
+const PEOPLE: &str = "role attributes, and no other, names `people`: a file of your own with the record \
+                      ids (and units) of everybody whom other sites may ask about. They are charged for \
+                      what is released, and nobody else is answered about. Add the line \
+                      people = \"FILE\" above the first [section]; if everybody is in your attributes \
+                      file, that may be the same file. Then `steffle ledger people` accepts the list";
+
 fn sent() -> PathBuf {
     PathBuf::from("sent")
 }
@@ -124,7 +135,7 @@ impl Silo {
         let mut silo: Self = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
         silo.check().map_err(refuse)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let own = [&mut silo.data, &mut silo.attributes, &mut silo.ledger];
+        let own = [&mut silo.data, &mut silo.attributes, &mut silo.people, &mut silo.ledger];
         let masks = silo.masks.iter_mut().flat_map(SiteMasks::paths);
         for path in own.into_iter().flatten().chain([&mut silo.sent]).chain(masks) {
             *path = folder.join(&*path);
@@ -151,6 +162,10 @@ impl Silo {
                     .to_owned(),
             );
         }
+        if (self.role == Holds::Attributes) != self.people.is_some() {
+            return Err(PEOPLE.to_owned());
+        }
+        self.recipe.check_roles().map_err(|error| error.to_string())?;
         let holds = self.role != Holds::Records;
         for (key, missing) in [
             ("name", self.name.is_empty()),
@@ -203,6 +218,6 @@ impl Silo {
 
     /// The files that it names.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.data, &self.attributes].into_iter().flatten()
+        [&self.data, &self.attributes, &self.people].into_iter().flatten()
     }
 }

@@ -6,19 +6,22 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use steffle_attributes::UnitList;
 use steffle_model::record::MISSING_CLASS;
 use steffle_site::node::{Holding, Taken};
 use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
 
 use super::declared::Declared;
 use super::job::{Job, load_records};
+use super::names::{self, Kept, NamedColumn};
 use super::pairing::together;
+use super::people;
 use super::silo::{Holds, Silo, Unmatched};
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
 use crate::schema::{
-    AttributesFile, Measures, Schema, Summary, attributes, classes_of_rows, encode, load_attributes,
+    AttributesFile, Measures, Schema, Summary, attributes, encode, kept_classes, load_attributes,
 };
 
 /// The files of one party: read when the site starts, encoded when a run has agreed on a schema.
@@ -27,6 +30,8 @@ pub struct Site {
     recipe: Recipe,
     records: Option<Dataset>,
     attributes: Classes,
+    /// Everybody whom others may ask about, where it has attributes alone.
+    people: Option<UnitList>,
     unmatched: Unmatched,
     files: Vec<PathBuf>,
 }
@@ -40,6 +45,8 @@ pub struct Looked {
     pub rows: usize,
     /// Rows left out for missing values.
     pub dropped: usize,
+    /// Every name in its files, and what it may be used for.
+    pub names: Vec<NamedColumn>,
     /// Columns of numbers.
     pub numeric: Vec<String>,
     /// Columns of categories, with these.
@@ -79,7 +86,10 @@ impl Site {
         }
         let own = job.attributes.get(place.saturating_sub(job.records.len()));
         let Some(path) = own.filter(|_| !together && job.silos.is_empty()) else { return Ok(None) };
-        Ok(Some(Self::new(&job.recipe, None, Classes::File(path.clone()), [path])))
+        let records = job.records.iter().map(|path| load_records(path, &job.recipe));
+        let people = people::of_records(&records.collect::<Result<Vec<_>, _>>()?);
+        let site = Self::new(&job.recipe, None, Classes::File(path.clone()), [path]);
+        Ok(Some(Self { people: Some(people), ..site }))
     }
 
     /// The party that a `silo.toml` describes. Reads no sensitive column of a records file.
@@ -97,7 +107,8 @@ impl Site {
             (_, None, None) => (None, Classes::Nowhere),
         };
         let site = Self::new(recipe, records, attributes, silo.files());
-        Ok(Self { name: Some(silo.name.clone()), unmatched: silo.unmatched, ..site })
+        let people = silo.people.as_ref().map(|path| people::read(path, recipe)).transpose()?;
+        Ok(Self { name: Some(silo.name.clone()), unmatched: silo.unmatched, people, ..site })
     }
 
     fn new<'a>(
@@ -107,8 +118,13 @@ impl Site {
         files: impl IntoIterator<Item = &'a PathBuf>,
     ) -> Self {
         let files = files.into_iter().cloned().collect();
-        let (name, unmatched) = (None, Unmatched::Refuse);
-        Self { name, recipe: recipe.clone(), records, attributes, unmatched, files }
+        let (name, unmatched, people) = (None, Unmatched::Refuse, None);
+        Self { name, recipe: recipe.clone(), records, attributes, people, unmatched, files }
+    }
+
+    /// Everybody whom others may ask about, where it has attributes alone.
+    pub fn people(&self) -> Option<&UnitList> {
+        self.people.as_ref()
     }
 
     /// How many parties a job has.
@@ -136,7 +152,7 @@ impl Site {
     /// What it has, for whoever holds the data: records per class are computed from s, and are to leave
     /// nothing but their screen.
     pub fn look(&self) -> Result<Looked, Error> {
-        let mut looked = Looked::default();
+        let mut looked = Looked { names: self.names()?, ..Looked::default() };
         if let Some(data) = &self.records {
             (looked.rows, looked.dropped) = (data.rows().len(), data.dropped());
             let summary = Summary::of(data, data.rows());
@@ -152,11 +168,11 @@ impl Site {
         };
         match (&self.attributes, &self.records) {
             (Classes::Beside, Some(data)) => {
-                looked.groups = Some(counted(&classes_of_rows(data, names)?));
+                looked.groups = Some(counted(&kept_classes(data, names)));
             }
             (Classes::File(path), records) => {
                 let file = AttributesFile::read(path, &self.recipe, names)?;
-                looked.groups = Some(counted(file.classes()));
+                looked.groups = Some(counted(&file.kept_classes()));
                 if let Some(data) = records {
                     let held: HashSet<u64> = file.ids().iter().copied().collect();
                     let ids = data.ids(data.rows());
@@ -169,6 +185,24 @@ impl Site {
             _ => {}
         }
         Ok(looked)
+    }
+
+    /// Every name in its files, and what it may be used for.
+    fn names(&self) -> Result<Vec<NamedColumn>, Error> {
+        let mut names = Vec::new();
+        let mut files = self.files.iter();
+        if let (Some(data), Some(path)) = (&self.records, self.files.first()) {
+            names.extend(names::names(path, &self.recipe, Kept::Records(data))?);
+            files.next();
+        }
+        for path in files {
+            let kept = match &self.attributes {
+                Classes::File(own) if own == path => Kept::Attributes,
+                _ => Kept::People,
+            };
+            names.extend(names::names(path, &self.recipe, kept)?);
+        }
+        Ok(names)
     }
 
     /// What it says of itself; under masks nothing about any number but the rows of one person.
@@ -244,6 +278,8 @@ impl Holding for Site {
         Ok(Taken {
             records: encoded.transpose().map_err(refuse)?.map(|encoded| encoded.records),
             attributes: self.sealed(&schema).map_err(refuse)?,
+            people: self.people.clone(),
+            labels: Some(schema.labels().len()),
         })
     }
 }

@@ -5,6 +5,7 @@ use steffle_site::node::Holding as _;
 use steffle_wire::Described;
 
 use super::*;
+use crate::NameError;
 use crate::scratch::{Scratch, list};
 use crate::{Source, encode, split};
 
@@ -104,7 +105,7 @@ fn divisions_get_only_what_is_theirs() {
     let whole = job.test.clone();
     assert!(matches!(
         load_records(&whole, &job.recipe),
-        Err(Error::SensitiveInRecords { column, .. }) if column == "sex"
+        Err(Error::Name(NameError::SensitiveInRecords { column, .. })) if column == "sex"
     ));
 }
 

@@ -8,9 +8,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::schema::{MOST_CLASSES, PRODUCT};
-use crate::table::{Columns, Dialect, Table, read_as};
+use steffle_attributes::PRODUCT;
+
+use crate::parts::RECORD_ID;
+use crate::schema::MOST_CLASSES;
+use crate::table::{Columns, Dialect, Table, read_as, same_name};
+use crate::{Error, NameError};
 
 pub use builtin::{BUILTIN, Builtin, Source};
 
@@ -163,8 +166,51 @@ impl Recipe {
         read_as(path, &self.columns(), &self.sealing(self.dialect.clone()))
     }
 
+    /// The dialect in which files of this meaning are read: sensitive columns are sealed, ids and units
+    /// are taken as they stand there.
     pub(crate) fn sealing(&self, dialect: Dialect) -> Dialect {
-        Dialect { sealed: self.sensitive.clone(), ..dialect }
+        let ids = [RECORD_ID.to_owned()].into_iter().chain(self.record_id.clone());
+        let verbatim = ids.chain(self.unit.clone()).collect();
+        Dialect { sealed: self.sensitive.clone(), verbatim, ..dialect }
+    }
+
+    /// Refuses roles that clash, whatever the table has: a sensitive column in another role, in other
+    /// letters or between spaces too; ids and units that are the label; and whatever would read or
+    /// name ids or units otherwise than they stand in the file.
+    pub fn check_roles(&self) -> Result<(), Error> {
+        if self.sensitive.is_empty() {
+            return Err(Error::NoSensitive);
+        }
+        let ids = [(&self.unit, "the unit"), (&self.record_id, "the record id")];
+        let ids = || ids.into_iter().filter_map(|(name, role)| Some((name.as_ref()?, role)));
+        let stratum = self.stratum.iter().map(|name| (name, "the (public) column to condition on"));
+        let others = ids().chain([(&self.label, "the label")]).chain(stratum);
+        let clash = |column: &String, first, second| {
+            Err(Error::TwoRoles { column: column.clone(), first, second })
+        };
+        for (name, role) in others {
+            if let Some(column) = self.sensitive.iter().find(|own| same_name(own, name)) {
+                return clash(column, "sensitive", role);
+            }
+        }
+        for (name, role) in ids() {
+            if *name == self.label {
+                return clash(name, "the label", role);
+            }
+            let Dialect { decimal_comma, date_columns, .. } = &self.dialect;
+            let touched = [
+                ("a new name for its values", self.merges.contains_key(name)),
+                ("a decimal comma", decimal_comma.contains(name)),
+                ("reading it as dates", date_columns.contains_key(name)),
+            ];
+            if let Some((what, _)) = touched.into_iter().find(|(_, touched)| *touched) {
+                return Err(NameError::Renamed { column: name.clone(), role, what }.into());
+            }
+        }
+        if self.drop.contains(&self.label) {
+            return clash(&self.label, "the label", "dropped");
+        }
+        Ok(())
     }
 
     /// Refuses declared classes that no rows can have or that cannot be told apart: fewer than two,

@@ -75,6 +75,9 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
     let strata = match (data.stratum(), &recipe.stratum) {
         (Some(stratum), Some(name)) => {
             let place = |level: &str| schema.stratum_of(level);
+            // A value that was not agreed on is in no cell.
+            let cells = schema.strata().len() as u16;
+            let place = |level: &str| Some(place(level).unwrap_or(cells));
             Some(numbered(data, stratum, rows, (name, schema.strata()), place, kept)?)
         }
         _ => None,
@@ -119,7 +122,12 @@ pub fn encode_features_sparing(
     Ok((kept, rows, unmatched, spoiled))
 }
 
-/// Whether the table already has the recipe's names for values.
+/// No number is taken to be farther from its column's centre, in units of its scale: it is clipped. Larger
+/// ones have no price, and a refusal would tell whoever names the scale which site has a number beyond
+/// some point. Rows that their own mean and deviation scale have none below 16 million records.
+pub const FARTHEST: f32 = 4096.0;
+
+/// Whether the table already has the recipe's names for values, as a data set has; rows to predict do not.
 #[derive(Clone, Copy, PartialEq)]
 enum Merges {
     Done,
@@ -138,7 +146,7 @@ fn encode_rows(
     let names = codings.iter().map(|own| Names::new(table, own)).collect::<Result<Vec<_>, _>>()?;
     let mut encoded = Rows::with_room(layout, rows.len())?;
     for piece in rows.chunks(PIECE) {
-        let numbers = encode_numbers(table, piece, schema, &mut unmatched)?;
+        let numbers = encode_numbers(table, piece, schema, &mut unmatched, merges)?;
         let mut codes = vec![0u32; piece.len() * layout.categorical];
         for (at, names) in names.iter().enumerate() {
             let slots = codes.iter_mut().skip(at).step_by(layout.categorical);
@@ -202,6 +210,7 @@ fn encode_numbers(
     rows: &[u32],
     schema: &Schema,
     unmatched: &mut Unmatched,
+    merges: Merges,
 ) -> Result<Vec<f32>, Error> {
     let layout = schema.layout();
     let mut numbers = vec![0f32; rows.len() * layout.numeric];
@@ -217,10 +226,12 @@ fn encode_numbers(
                 missing += 1;
                 continue;
             }
-            *slot = scaled(value, column);
-            if !slot.is_finite() {
+            let scaled = scaled(value, column);
+            // Rows to predict are their owner's, who is told; of rows to train on nobody is.
+            if merges == Merges::ToDo && !scaled.is_finite() {
                 return Err(not_finite(table, row, column, value));
             }
+            *slot = scaled.clamp(-FARTHEST, FARTHEST);
         }
         // One that has a feature to say so is not unmatched.
         if !schema.categorical().iter().any(|own| own.name == column.name) {
@@ -230,7 +241,7 @@ fn encode_numbers(
     Ok(numbers)
 }
 
-/// What the model sees of a number, before it is rounded to the grid.
+/// What the model sees of a number, before it is clipped and rounded to the grid.
 fn scaled(value: f64, column: &Numeric) -> f32 {
     ((value - column.centre) / column.scale) as f32
 }

@@ -1,5 +1,6 @@
 //! What is agreed before a run: columns, levels, scaling, class names and labels.
 
+mod checked;
 mod coding;
 mod encode;
 mod favour;
@@ -10,6 +11,7 @@ mod strata;
 mod summary;
 
 use serde::{Deserialize, Serialize};
+use steffle_attributes::PRODUCT;
 use steffle_model::record::Layout;
 
 use crate::Error;
@@ -18,9 +20,9 @@ use crate::recipe::Recipe;
 use crate::table::{Columns, Dialect, Kind, level_order};
 
 pub use coding::Coding;
-pub use encode::{Encoded, Unmatched, encode, encode_features, encode_features_sparing};
+pub use encode::{Encoded, FARTHEST, Unmatched, encode, encode_features, encode_features_sparing};
 pub(crate) use favour::{favourable, guessed};
-pub(crate) use groups::{AttributesFile, classes_of_rows, load_attributes};
+pub(crate) use groups::{AttributesFile, kept_classes, load_attributes};
 pub use groups::{Groups, attributes, evaluation_groups};
 pub use measures::Measures;
 pub use strata::SmallStrata;
@@ -30,8 +32,6 @@ pub use summary::{Moments, Summary};
 pub(crate) const MOST_CLASSES: usize = 1000;
 /// Levels of one feature beyond this are a sign of names or ids.
 const MOST_LEVELS: usize = 1 << 16;
-/// Stands between the parts of a class of several sensitive columns.
-pub(crate) const PRODUCT: &str = " x ";
 /// The level of a missing value where missing values are kept.
 pub(crate) const MISSING_NAME: &str = "(missing)";
 
@@ -316,37 +316,6 @@ impl Schema {
         let recipe = self.recipe();
         let (unit, record_id) = (recipe.unit.clone(), Some(crate::parts::record_id(recipe)));
         Recipe { unit, record_id, ..self.evaluation_recipe() }
-    }
-}
-
-/// A schema from storage is checked before anything is computed with it.
-impl TryFrom<Agreed> for Schema {
-    type Error = Error;
-
-    fn try_from(agreed: Agreed) -> Result<Self, Error> {
-        let damaged = |what: &str| Err(Error::Schema(what.to_owned()));
-        if agreed.labels.len() < 2 || agreed.labels.len() > MOST_CLASSES {
-            return damaged("it needs 2 to 1000 labels");
-        }
-        if agreed.classes.len() < 2 || agreed.classes.len() > MOST_CLASSES {
-            return damaged("it needs 2 to 1000 sensitive classes");
-        }
-        if usize::from(agreed.favourable) >= agreed.labels.len() {
-            return damaged("the favourable label is not one of its labels");
-        }
-        if agreed.numeric.is_empty() && agreed.categorical.is_empty() {
-            return damaged("it has no feature");
-        }
-        let usable = |column: &Numeric| {
-            column.centre.is_finite() && column.scale.is_finite() && column.scale > 0.0
-        };
-        match agreed.numeric.iter().find(|column| !usable(column)) {
-            Some(column) => Err(Error::Schema(format!(
-                "column `{}` has centre {} and scale {}; both must be finite, the scale positive",
-                column.name, column.centre, column.scale
-            ))),
-            None => Ok(Self(agreed)),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use steffle_attributes::{RevealTo, Revealed};
 
 use super::{MISSING_NAME, strata};
 use crate::Error;
@@ -150,11 +151,7 @@ impl Summary {
         Self {
             rows: 0,
             labels: data.label().map(|text| names(&text, false)).unwrap_or_default(),
-            sensitive: data
-                .sensitive()
-                .filter(|_| !declared)
-                .map(|text| names(&text, false))
-                .collect(),
+            sensitive: if declared { Vec::new() } else { undeclared(data) },
             strata: data
                 .stratum()
                 .map(|text| names(text, kept).into_iter().map(|name| (name, 0)).collect())
@@ -251,6 +248,14 @@ fn indicators(data: &Dataset) -> impl Iterator<Item = (String, BTreeSet<String>)
         let level = missing.then(|| MISSING_NAME.to_owned());
         (name.to_owned(), level.into_iter().collect())
     })
+}
+
+/// The values that occur in every sensitive column, where nothing is declared: a run that claims privacy
+/// refuses a recipe without classes.
+fn undeclared(data: &Dataset) -> Vec<BTreeSet<String>> {
+    let names =
+        |Revealed { codes, levels }| level_names(&Categories { codes, levels }, data.rows(), false);
+    data.sealed().reveal(RevealTo::Unclaimed).into_iter().map(names).collect()
 }
 
 fn level_names(text: &Categories, rows: &[u32], missing_counts: bool) -> BTreeSet<String> {

@@ -29,6 +29,8 @@ pub(super) struct Layout<'a> {
     pub(super) delimiter: u8,
     /// Names of all columns.
     pub(super) names: &'a [String],
+    /// Which of them are sensitive.
+    pub(super) sealed: &'a [bool],
     /// Which columns are wanted, in this order.
     pub(super) chosen: Vec<usize>,
     pub(super) markers: &'a Markers,
@@ -43,7 +45,8 @@ pub(super) fn read(
 ) -> Option<Vec<Column>> {
     let found = asked_for(layout, columns, dialect)?;
     let mut whole: Vec<Joined> = found.into_iter().map(Joined::new).collect();
-    let (mut blocks, mut first) = (Blocks { text: file.open().ok()?, rest: Vec::new() }, true);
+    let text = file.open().ok()?.closing_quotes(layout.delimiter);
+    let (mut blocks, mut first) = (Blocks { text, rest: Vec::new() }, true);
     loop {
         // The first block alone: it says what most columns are.
         let most = if first { 1 } else { 4 * rayon::current_num_threads() };
@@ -187,7 +190,10 @@ fn unquote(
         .from_reader(block);
     let mut record = ByteRecord::new();
     while reader.read_byte_record(&mut record).ok()? {
-        if record.len() != layout.names.len() {
+        let sealed = record.iter().zip(layout.sealed).filter(|(_, sealed)| **sealed);
+        // Refused, by whoever knows the line.
+        let broken = |(cell, _): (&[u8], _)| cell.iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+        if sealed.into_iter().any(broken) || record.len() != layout.names.len() {
             return None;
         }
         for (&at, draft) in layout.chosen.iter().zip(&mut *drafts) {

@@ -11,7 +11,7 @@ use super::notation::{Evidence, Notation, Verdict};
 use super::reader::{Columns, Kind};
 use super::reading::Reading;
 use super::text::{Text, TextFile, unreadable};
-use super::{Spoiled, Table, unique_names};
+use super::{Spoiled, Table, check_sealed, unique_names};
 use crate::{CellError, Error};
 
 /// A column that begins with this many numbers is one of numbers, but for a cell.
@@ -63,6 +63,8 @@ impl CsvReader {
         for (at, evidence) in first.look(&looked_at, &markers, sparing)? {
             let name = &names[at];
             match evidence.verdict(dialect.preferred(name)) {
+                Verdict::Numbers(notation)
+                    if notation != Notation::Plain && dialect.verbatim.contains(name) => {}
                 Verdict::Numbers(notation) => {
                     if matches!(columns, Columns::Only(_)) {
                         same_as_in_training(&first, name, notation, &evidence, dialect)?;
@@ -105,10 +107,12 @@ impl CsvReader {
         columns: &Columns,
         dialect: &Dialect,
     ) -> Result<Table, Error> {
-        let (Lines { origin, names, .. }, delimiter, reading) = begin(file, usual, dialect)?;
+        let (Lines { origin, names, sealed, .. }, delimiter, reading) =
+            begin(file, usual, dialect)?;
         let chosen = columns.choose(&origin, &names, |_| Kind::Text)?;
         let (chosen, markers) = (chosen.into_iter().map(|(at, _)| at).collect(), dialect.markers());
-        let layout = Layout { delimiter: delimiter.0, names: &names, chosen, markers: &markers };
+        let (delimiter, sealed) = (delimiter.0, &sealed[..]);
+        let layout = Layout { delimiter, names: &names, sealed, chosen, markers: &markers };
         let Some(read) = blocks::read(file, &layout, columns, dialect) else {
             return Self::new(file, usual, columns, dialect, false)?.next_chunk(usize::MAX);
         };
@@ -215,12 +219,13 @@ impl Lines {
             // Lengths are checked here, after what explains them better.
             .flexible(true)
             .buffer_capacity(1 << 18)
-            .from_reader(file.open()?);
+            .from_reader(file.open()?.closing_quotes(delimiter.0));
         let mut names = if dialect.columns.is_empty() {
             header(file, &origin, &mut reader)?
         } else {
             dialect.columns.iter().map(|name| name.trim().to_owned()).collect()
         };
+        check_sealed(&origin, &names, &dialect.sealed)?;
         let nameless = name_all(&mut names);
         let renamed = unique_names(&mut names);
         let sealed = names.iter().map(|name| dialect.sealed.contains(name)).collect();
@@ -273,18 +278,24 @@ impl Lines {
         self.record.position().map_or(0, csv::Position::line)
     }
 
-    /// A cell without the spaces around it. Of a sealed column every cell is some value: a refusal
-    /// would tell something about it.
+    /// A cell without the spaces around it. Of a sealed column every cell of one line is some value: a
+    /// refusal would tell something about it.
     fn cell(&self, at: usize) -> Result<Cow<'_, str>, Error> {
         let bytes = self.record.get(at).unwrap_or_default().trim_ascii();
-        if self.sealed[at] {
-            return Ok(String::from_utf8_lossy(bytes));
-        }
         let (origin, column) = (|| self.origin.clone(), || self.names[at].clone());
         let refuse = |problem: String| {
             let row = self.row;
             Err(CellError::Value { origin: origin(), row, column: column(), problem }.into())
         };
+        if self.sealed[at] {
+            // Which rows there are must not depend on what stands in it.
+            if bytes.contains(&b'\n') || bytes.contains(&b'\r') {
+                return refuse(
+                    "the cell goes on in another line; is a quote not closed?".to_owned(),
+                );
+            }
+            return Ok(String::from_utf8_lossy(bytes));
+        }
         if bytes.len() > LONGEST_CELL {
             return refuse(format!(
                 "the cell has {} bytes, at most {LONGEST_CELL} are allowed; is a quote not closed?",

@@ -52,6 +52,9 @@ pub struct Dialect {
     /// Columns of which no cell is ever refused or quoted, because a message would tell s.
     #[serde(skip)]
     pub sealed: Vec<String>,
+    /// Columns of ids: neither dates nor numbers with separators, whatever else the dialect says.
+    #[serde(skip)]
+    pub verbatim: Vec<String>,
 }
 
 impl Dialect {

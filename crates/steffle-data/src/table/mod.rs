@@ -15,6 +15,7 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "without_parquet.rs"]
 mod parquet;
+mod quotes;
 mod reader;
 mod reading;
 mod spoiled;
@@ -23,7 +24,9 @@ mod write;
 
 use std::fmt;
 
-use crate::Error;
+use steffle_attributes::SealedColumns;
+
+use crate::{Error, NameError};
 
 pub(crate) use categories::level_order;
 pub use categories::{Categories, MISSING_LEVEL};
@@ -32,6 +35,7 @@ pub(crate) use date::date_of;
 pub use dialect::{Decimal, Delimiter, Dialect, Encoding};
 pub(crate) use lent::PIECE;
 pub use lent::{Cells, Here, Lent};
+pub(crate) use notation::plain_number;
 pub use reader::{Columns, Kind, Reader, read, read_as};
 pub(crate) use reader::{read_names, read_parquet_bytes};
 pub use reading::Reading;
@@ -96,7 +100,6 @@ impl Column {
 /// assert_eq!(table.column("age").map(Column::missing), Some(1));
 /// # Ok::<(), steffle_data::Error>(())
 /// ```
-#[derive(PartialEq)]
 pub struct Table {
     origin: String,
     names: Vec<String>,
@@ -105,6 +108,8 @@ pub struct Table {
     first_row: u64,
     reading: Reading,
     spoiled: Spoiled,
+    /// Sensitive columns: no name leads to them.
+    sealed: SealedColumns,
 }
 
 impl Table {
@@ -122,15 +127,15 @@ impl Table {
         }
         let columns = columns.into_iter().map(|(_, column)| column).collect();
         let origin = origin.to_owned();
-        let (reading, spoiled) = <_>::default();
-        Ok(Self { origin, names, columns, rows, first_row: 0, reading, spoiled })
+        let (reading, spoiled, sealed) = <_>::default();
+        Ok(Self { origin, names, columns, rows, first_row: 0, reading, spoiled, sealed })
     }
 
     /// Parts that a reader has already checked.
     fn from_parts(origin: String, names: Vec<String>, columns: Vec<Column>, first: u64) -> Self {
         let rows = columns.first().map_or(0, Column::len);
-        let (reading, spoiled) = <_>::default();
-        Self { origin, names, columns, rows, first_row: first, reading, spoiled }
+        let (reading, spoiled, sealed) = <_>::default();
+        Self { origin, names, columns, rows, first_row: first, reading, spoiled, sealed }
     }
 
     fn with_reading(self, reading: Reading) -> Self {
@@ -197,7 +202,7 @@ impl Table {
             origin: self.origin.clone(),
             column: name.to_owned(),
             role,
-            known: self.names.clone(),
+            known: self.all_names(),
         })
     }
 
@@ -212,6 +217,43 @@ impl Table {
         debug_assert!(column.len() == self.rows && self.position(name).is_none());
         self.names.push(name.to_owned());
         self.columns.push(column);
+    }
+
+    /// Takes the columns of these names out of the table and seals them: from here on no name leads to
+    /// them. Refuses a table that has one of the names a second time, in other letters or between
+    /// spaces, because the copy would be a feature.
+    pub(crate) fn seal(&mut self, names: &[String]) -> Result<(), Error> {
+        check_sealed(&self.origin, &self.all_names(), names)?;
+        for name in names {
+            let Some(at) = self.position(name) else { continue };
+            let column = self.columns.remove(at);
+            self.names.remove(at);
+            let before = self.sealed.names().filter(|(_, place)| *place <= at).count();
+            let text = Categories::of(&column);
+            self.sealed.add(name, at + before, &text.codes, text.levels.clone());
+        }
+        Ok(())
+    }
+
+    /// Names of all columns in the order of the file, those that are sealed included.
+    fn all_names(&self) -> Vec<String> {
+        let mut names = self.names.clone();
+        let mut sealed: Vec<(&str, usize)> = self.sealed.names().collect();
+        sealed.sort_by_key(|(_, place)| *place);
+        for (name, place) in sealed {
+            names.insert(place.min(names.len()), name.to_owned());
+        }
+        names
+    }
+
+    /// The columns that were sealed.
+    pub(crate) fn sealed(&self) -> &SealedColumns {
+        &self.sealed
+    }
+
+    /// The same for whoever keeps them from here on.
+    pub(crate) fn take_sealed(&mut self) -> SealedColumns {
+        std::mem::take(&mut self.sealed)
     }
 
     /// Forgets the columns whose place `keep` refuses.
@@ -235,6 +277,32 @@ impl fmt::Debug for Table {
             .field("names", &self.names)
             .finish_non_exhaustive()
     }
+}
+
+/// By names and cells, as far as these are open.
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.names, &self.columns, self.first_row, &self.reading, &self.spoiled)
+            == (&other.names, &other.columns, other.first_row, &other.reading, &other.spoiled)
+    }
+}
+
+/// Whether two names are the same but for case and the spaces around them.
+pub(crate) fn same_name(one: &str, two: &str) -> bool {
+    one == two || one.trim().to_lowercase() == two.trim().to_lowercase()
+}
+
+/// Refuses names of a table of which two are that of one sensitive column.
+fn check_sealed(origin: &str, names: &[String], sealed: &[String]) -> Result<(), Error> {
+    for column in sealed {
+        let found: Vec<&String> = names.iter().filter(|name| same_name(name, column)).collect();
+        if found.len() > 1 {
+            let found = found.into_iter().cloned().collect();
+            let (origin, column) = (origin.to_owned(), column.clone());
+            return Err(NameError::SensitiveTwice { origin, column, found }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Gives names that repeat a number, `name`, `name.2`; returns the new ones.

@@ -30,6 +30,13 @@ impl Notation {
     }
 }
 
+/// The number of a cell that is one as programs write them, and no code such as `01`.
+pub(crate) fn plain_number(cell: &str) -> Option<f64> {
+    let mut evidence = Evidence::default();
+    evidence.see(cell);
+    evidence.is_plain_number().then(|| Notation::Plain.parse(cell)).flatten()
+}
+
 /// What the cells of a column have been so far.
 #[derive(Debug, Clone)]
 pub(super) struct Evidence {

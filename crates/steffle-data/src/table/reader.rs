@@ -185,12 +185,15 @@ pub fn read(path: &Path, columns: &Columns) -> Result<Table, Error> {
     read_as(path, columns, &Dialect::default())
 }
 
-/// A whole file as a table, where its owner says how it is written.
+/// A whole file as a table, where its owner says how it is written. Columns that the owner calls
+/// sensitive ([`Dialect::sealed`]) are sealed in it.
 pub fn read_as(path: &Path, columns: &Columns, dialect: &Dialect) -> Result<Table, Error> {
-    match Opened::at(path, dialect)? {
-        Opened::Text(text, usual) => CsvReader::whole(&text, usual, columns, dialect),
-        Opened::Parquet(file) => parquet(path, file, columns, dialect)?.next_chunk(usize::MAX),
-    }
+    let mut table = match Opened::at(path, dialect)? {
+        Opened::Text(text, usual) => CsvReader::whole(&text, usual, columns, dialect)?,
+        Opened::Parquet(file) => parquet(path, file, columns, dialect)?.next_chunk(usize::MAX)?,
+    };
+    table.seal(&dialect.sealed)?;
+    Ok(table)
 }
 
 /// A Parquet file that is already in memory.

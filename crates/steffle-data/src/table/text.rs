@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::dialect::Encoding;
+use super::quotes::{Quotes, Unclosed};
 use super::reader::Packing;
 use crate::Error;
 
@@ -37,7 +38,7 @@ impl TextFile {
             Encoding::Utf8 => unpacked,
             Encoding::Latin1 => Box::new(Latin1 { source: unpacked, waiting: Vec::new(), at: 0 }),
         };
-        Ok(Text { source, delivered: 0, allowed: LONGEST_LINE })
+        Ok(Text { source, delivered: 0, allowed: LONGEST_LINE, quotes: None })
     }
 
     /// The first bytes, and whether they are all there is; refuses UTF-16 and archives by name.
@@ -76,6 +77,7 @@ impl TextFile {
 pub(super) fn unreadable(path: &Path, line: u64, error: &io::Error) -> Error {
     let message = match error.kind() {
         io::ErrorKind::FileTooLarge => error.to_string(),
+        _ if Unclosed::is(error) => error.to_string(),
         _ => format!("the file cannot be read on: {error}; it is damaged or cut off"),
     };
     Error::Csv { origin: path.display().to_string(), line, message }
@@ -86,9 +88,15 @@ pub(super) struct Text {
     source: Box<dyn Read + Send>,
     delivered: u64,
     allowed: u64,
+    quotes: Option<Quotes>,
 }
 
 impl Text {
+    /// The same; at its end it fails where a quoted cell is still open.
+    pub(super) fn closing_quotes(self, delimiter: u8) -> Self {
+        Self { quotes: Some(Quotes::new(delimiter)), ..self }
+    }
+
     /// A line starts after this many bytes.
     pub(super) fn line_starts(&mut self, at: u64) {
         self.allowed = at.saturating_add(LONGEST_LINE);
@@ -108,6 +116,12 @@ impl Read for Text {
         }
         let read = self.source.read(buffer)?;
         self.delivered += read as u64;
+        if let Some(quotes) = &mut self.quotes {
+            quotes.follow(&buffer[..read]);
+            if read == 0 && !buffer.is_empty() && quotes.open() {
+                return Err(Unclosed::error());
+            }
+        }
         Ok(read)
     }
 }

@@ -1,6 +1,6 @@
 //! What a site has, before a run makes rows of it.
 
-use steffle_attributes::Attributes;
+use steffle_attributes::{Attributes, UnitList};
 use steffle_model::record::Records;
 use steffle_wire::{Described, Met, Refused, Role, SchemaHash};
 
@@ -30,6 +30,11 @@ pub struct Taken {
     pub records: Option<Records>,
     /// Sensitive classes.
     pub attributes: Option<Attributes>,
+    /// Where there are attributes and no records: everybody whom silos may ask about, the holder's own
+    /// list.
+    pub people: Option<UnitList>,
+    /// How many labels were agreed on; `None` where records were encoded before a run.
+    pub labels: Option<usize>,
 }
 
 impl Taken {
@@ -62,7 +67,13 @@ impl Encoded {
         let count = records.as_ref().map_or(0, Records::len) as u64;
         let (summary, hello) = (Vec::new(), Vec::new());
         let described = Described { role, records: count, summary, hello };
-        Self(Some(Taken { records, attributes }), described)
+        Self(Some(Taken { records, attributes, ..Taken::default() }), described)
+    }
+
+    /// Attributes of a holder elsewhere, and its list of everybody whom silos may ask about.
+    pub fn holder(attributes: Attributes, people: UnitList) -> Self {
+        let Self(taken, described) = Self::new(None, Some(attributes));
+        Self(taken.map(|taken| Taken { people: Some(people), ..taken }), described)
     }
 }
 

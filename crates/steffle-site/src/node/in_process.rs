@@ -1,7 +1,7 @@
 //! All nodes in one process: the embedded transport. Every message is still bytes.
 
 use rayon::prelude::*;
-use steffle_attributes::Attributes;
+use steffle_attributes::{Attributes, UnitList};
 use steffle_model::record::Records;
 use steffle_privacy::ledger::Ended;
 use steffle_wire::{Answer, Letter, Lost, NodeId, Transport};
@@ -29,13 +29,17 @@ impl InProcess {
         Self::new(silos.into_iter().map(node).collect())
     }
 
-    /// Records silos and attributes holders with cuts of their own, matched by record id.
+    /// Records silos and attributes holders with cuts of their own, matched by record id. One machine
+    /// plays all of them, and holders have its list of people: the records of all silos.
     pub fn split(
         records: impl IntoIterator<Item = Records>,
         attributes: impl IntoIterator<Item = Attributes>,
     ) -> Self {
+        let records: Vec<Records> = records.into_iter().collect();
+        let people = everybody(&records);
+        let holder = |own| Encoded::holder(own, people.clone());
+        let holders: Vec<Encoded> = attributes.into_iter().map(holder).collect();
         let records = records.into_iter().map(|records| Encoded::new(Some(records), None));
-        let holders = attributes.into_iter().map(|own| Encoded::new(None, Some(own)));
         Self::new(records.chain(holders).map(Node::new).collect())
     }
 
@@ -78,6 +82,21 @@ impl InProcess {
             }
         }
     }
+}
+
+/// The unit of every record of silos: the list of people of whoever has all of them.
+pub fn everybody<'r>(silos: impl IntoIterator<Item = &'r Records>) -> UnitList {
+    let mut first = 0_u32;
+    let mut all = Vec::new();
+    for records in silos {
+        let units = records.units();
+        let unit = |(at, id): (usize, u64)| {
+            (id, first.saturating_add(units.map_or(at as u32, |units| units[at])))
+        };
+        all.extend(records.ids().iter().enumerate().map(unit));
+        first = first.saturating_add(records.unit_count() as u32);
+    }
+    UnitList::index(all)
 }
 
 /// A transport some or all of whose nodes are in this process: for methods that have all data in one

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use steffle_attributes::{AttributesDivision, UnitList};
+use steffle_attributes::AttributesDivision;
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_privacy::ledger::{Ended, Ledger};
@@ -61,11 +61,14 @@ impl Party {
                 units = Some(Units { ids: own.ids().to_vec(), units: own.units().map(Into::into) });
                 Divisions::Records(Box::new(records))
             }
-            (None, Some(attributes)) => Divisions::Sealed(attributes),
+            (None, Some(attributes)) => match held.people {
+                Some(people) => Divisions::Sealed(attributes, people),
+                None => return Err(Refused::state("this holder has no list of people")),
+            },
             (None, None) => return Err(Refused::state("this node holds nothing")),
         };
         let ledger = match divisions {
-            Divisions::Sealed(_) => ledger.take(),
+            Divisions::Sealed(..) => ledger.take(),
             _ => None,
         };
         let (letters, opening, once) = (Letters::default(), None, Once::default());
@@ -105,20 +108,24 @@ impl Party {
         Some(attributes.into_ledger())
     }
 
-    /// Once all silos have said which records are one unit, classes can be asked about.
+    /// Once all silos have said which records they have, and that is what the holder's own list says,
+    /// classes can be asked about.
     pub(super) fn list_units(&mut self) -> Result<(), Refused> {
-        if !matches!(self.divisions, Divisions::Sealed(_)) {
-            return Ok(());
-        }
+        let Divisions::Sealed(_, people) = &self.divisions else { return Ok(()) };
+        let people = people.clone();
         let silos = self.silos();
         let (said, _) = self.letters.take::<Units>(Kind::Join, 0, silos)?;
         once(&said)?;
-        let Divisions::Sealed(attributes) =
+        for Units { ids, units } in &said {
+            let compared = people.compare(ids, units.as_deref());
+            compared.map_err(|error| Refused::new(Refused::IDS, error))?;
+        }
+        let Divisions::Sealed(attributes, people) =
             std::mem::replace(&mut self.divisions, Divisions::Moving)
         else {
             return Err(nothing());
         };
-        let mut division = AttributesDivision::by_id(attributes, universal(&said));
+        let mut division = AttributesDivision::by_id(attributes, people);
         if let Some(ledger) = self.ledger.take() {
             division.set_ledger(ledger)?;
         }
@@ -137,9 +144,18 @@ fn fits(scores: &Scores, held: &Taken) -> Result<(), Refused> {
     if held.attributes.as_ref().is_some_and(|own| own.class_count() != classes) {
         return refuse("another number of classes than this node's attributes have");
     }
-    let label = |&label: &u16| usize::from(label) < labels;
-    if !held.records.as_ref().is_none_or(|own| own.labels().iter().all(label)) {
-        return refuse("fewer labels than this node's records have");
+    // What was agreed on, and not what is found: a refusal must not tell who has which label.
+    let agreed = held.labels.map_or_else(
+        || {
+            held.records
+                .as_ref()
+                .and_then(|own| own.labels().iter().max())
+                .map_or(0, |&last| last.into())
+        },
+        |count| count.saturating_sub(1),
+    );
+    if agreed >= labels {
+        return refuse("fewer labels than this node's records may have");
     }
     match notion {
         Notion::EqualizedOdds { labels: cells } if cells != labels => {
@@ -166,21 +182,4 @@ fn once(silos: &[Units]) -> Result<(), Refused> {
     let text = format!("{count} record ids come from both {one} and {two}; an id is one record");
     let numbers = vec![f64::from(one.0), f64::from(two.0)];
     Err(Refused { numbers, ..Refused::new(Refused::IDS, text) })
-}
-
-/// The unit of every record of the universal index: the list that all holders agree on.
-fn universal(silos: &[Units]) -> UnitList {
-    let mut first = 0;
-    let mut all = Vec::new();
-    for Units { ids, units } in silos {
-        let unit = |(at, &id): (usize, &u64)| {
-            (id, u32::saturating_add(first, units.as_ref().map_or(at as u32, |units| units[at])))
-        };
-        all.extend(ids.iter().enumerate().map(unit));
-        let count = units
-            .as_ref()
-            .map_or(ids.len() as u32, |units| units.iter().max().map_or(0, |&last| last + 1));
-        first = u32::saturating_add(first, count);
-    }
-    UnitList::index(all)
 }

@@ -6,13 +6,10 @@
 //! else is refused ends the run at this site.
 
 mod ranges;
-mod told;
-
-pub(super) use told::{told, told_at_the_end};
 
 use steffle_masks::{
-    Asked, Greeting, Hash, History, Identity, Journal, MeetError, Meeting, Memory, Pads, Roster,
-    Terms, hash,
+    Asked, Greeting, Hash, History, Identity, Journal, JournalError, MeetError, Meeting, Memory,
+    Pads, Roster, Terms, hash,
 };
 use steffle_privacy::ledger::{NoiseKind, Offer};
 use steffle_wire::{
@@ -20,7 +17,7 @@ use steffle_wire::{
 };
 
 /// The code of what is refused because of masks.
-const CODE: &str = "steffle::node::masks";
+pub(super) const CODE: &str = "steffle::node::masks";
 
 /// What a site brings to a run under masks: its key, whom it knows, what it insists on, and a journal.
 pub struct Masking {
@@ -129,7 +126,7 @@ impl Masking {
             }
             // A store of a simulation has nothing to remember.
             if !self.simulated {
-                self.journal.clear().map_err(refused)?;
+                self.journal.clear().map_err(unkept)?;
             }
             return Ok(Stage::Clear);
         };
@@ -150,14 +147,14 @@ impl Masking {
         }
         if !self.simulated {
             let records = records();
-            let epoch = self.journal.epoch(&records, self.policy.min_change).map_err(refused)?;
+            let epoch = self.journal.epoch(&records, self.policy.min_change).map_err(unkept)?;
             self.data = (epoch, records);
         }
         self.signed = asked;
         let (run, role) = (envelope.run.0, role as u8);
         let noise = u8::from(noise == NoiseKind::Secure);
         let terms = Terms { run, role, colluders, noise, shared };
-        let secret = self.journal.begin(self.roster.digest(), hash(&[message])).map_err(refused)?;
+        let secret = self.journal.begin(self.roster.digest(), hash(&[message])).map_err(unkept)?;
         let greeting =
             Greeting::new(&self.identity, self.roster.clone(), terms, (&secret, self.data.0));
         Ok(Stage::Greeted(Box::new(greeting.map_err(refused)?)))
@@ -206,7 +203,7 @@ impl Masking {
         if let Some(MaskTerms { colluders, .. }) = self.signed.filter(|_| !self.simulated) {
             let (epoch, records) = &self.data;
             let met = self.journal.meet(colluders, meeting.epochs(), (*epoch, records));
-            met.map_err(refused)?;
+            met.map_err(unkept)?;
         }
         let (history, sites) = (meeting.history(), self.roster.len());
         Ok(Stage::Met(Box::new(Veiled { meeting, history, sites, questions: 0 })))
@@ -220,7 +217,7 @@ impl Masking {
         sequence: u64,
         reply: &[u8],
     ) -> Result<(), Refused> {
-        self.journal.answer(sequence, cover.context, hash(&[reply])).map_err(refused)?;
+        self.journal.answer(sequence, cover.context, hash(&[reply])).map_err(unkept)?;
         veiled.history = cover.after;
         veiled.questions += 1;
         Ok(())
@@ -228,7 +225,7 @@ impl Masking {
 
     /// Ends the run at this site for good.
     pub(super) fn end(&mut self) -> Result<(), Refused> {
-        self.journal.end().map_err(refused)
+        self.journal.end().map_err(unkept)
     }
 
     /// Refuses a question for its words alone: a second meeting, one question more than the site allows in
@@ -289,6 +286,14 @@ fn without_letters(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
 /// A refusal because of masks.
 pub(super) fn refused(why: impl std::fmt::Display) -> Refused {
     Refused::new(CODE, why)
+}
+
+/// A refusal of the journal. What the operating system says of its file is for the site's owner.
+fn unkept(error: JournalError) -> Refused {
+    match error {
+        JournalError::Stopped(_) => Refused::new("steffle::node::journal", error),
+        error => refused(error),
+    }
 }
 
 /// Whether a request is answered under masks at all.

@@ -17,20 +17,21 @@ mod once;
 mod party;
 mod refusal;
 mod shared_rounds;
+mod told;
 
 pub use allows::Allows;
 pub use holding::{Encoded, Holding, Taken};
-pub use in_process::{Embedded, InProcess};
+pub use in_process::{Embedded, InProcess, everybody};
 pub use mask::{MaskPolicy, Masking};
 pub use refusal::RARE_COLUMN;
 
 use std::sync::Arc;
 
 use steffle_model::scores::OutputScores;
-use steffle_privacy::ledger::{Ended, Kind as Released, Ledger};
+use steffle_privacy::ledger::{Ended, Ledger};
 use steffle_wire::{
     Answer, Describe, Described, Envelope, Join, Kind, Masked, Meet, NodeId, Part, Reader, Refused,
-    Release, RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
+    RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
 };
 
 use self::mask::{Cover, Stage};
@@ -70,6 +71,10 @@ pub struct Node {
     ended: Ended,
     /// The last request and its answer, to be said again.
     last: Option<Said>,
+    /// Whether it tells others nothing that was found in its data.
+    discreet: bool,
+    /// What it refused, in full, for its owner.
+    remarks: Vec<String>,
 }
 
 #[derive(Default)]
@@ -95,6 +100,8 @@ impl Node {
             party: None,
             ended: Ended::Refused,
             last: None,
+            discreet: false,
+            remarks: Vec::new(),
         }
     }
 
@@ -152,7 +159,10 @@ impl Node {
             return said;
         }
         match self.answer(&envelope, message, reader) {
-            Err(refused) => self.refuse(&envelope, &refused),
+            Err(refused) => {
+                let refused = if self.discreet { self.told(refused) } else { refused };
+                self.refuse(&envelope, &refused)
+            }
             Ok(answer) => {
                 // In the room of the last: there is one for every round.
                 let said = self.last.get_or_insert_default();
@@ -301,7 +311,7 @@ impl Node {
                 if let Some(masking) = &mut self.masking {
                     masking.end()?;
                 }
-                Err(mask::told(refused))
+                Err(self.told(refused))
             }
         }
     }
@@ -389,17 +399,8 @@ impl Node {
                 self.allows.offered(&opening, party.join.scores.notion, hidden)?;
                 masking.map_or(Ok(()), |masking| masking.offered(&opening))?;
             }
-            Kind::Round => party.asked(&self.allows, Released::Sums, Some(envelope.round))?,
-            Kind::Count => party.asked(&self.allows, Released::Counts, None)?,
-            Kind::Release => {
-                let kind = match decode(Reader::new(payload))? {
-                    Release::Classes { .. } => Released::Classes,
-                    Release::Features { .. } => Released::Features,
-                };
-                party.asked(&self.allows, kind, None)?;
-            }
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
-            _ => {}
+            _ => party.asked(&self.allows, envelope, payload)?,
         }
         party.ended = self.ended;
         party.under = cover.as_ref().map(Cover::name);

@@ -6,9 +6,8 @@ mod round;
 
 pub(super) use round::Rooms;
 
-use steffle_attributes::Attributes;
-use steffle_attributes::AttributesDivision;
 use steffle_attributes::noise::NodeNoise;
+use steffle_attributes::{Attributes, AttributesDivision, UnitList};
 use steffle_masks::Pads;
 use steffle_privacy::ledger::{Ended, Ledger};
 use steffle_wire::{
@@ -28,8 +27,8 @@ pub(super) enum Divisions {
     Both(Box<Silo>),
     /// Features and labels.
     Records(Box<RecordsDivision>),
-    /// Classes, before the list of units is complete.
-    Sealed(Attributes),
+    /// Classes and the holder's list of people, before silos have said whom they have.
+    Sealed(Attributes, UnitList),
     /// Classes of a list of units.
     Attributes(Box<AttributesDivision>),
     /// In between.
@@ -225,7 +224,7 @@ impl Party {
         if let Some(letter) = letter {
             let sealed =
                 Envelope { from: self.me, to: NodeId::ALL, part: Part::Letter, ..*envelope };
-            let holds = matches!(self.divisions, Divisions::Attributes(_) | Divisions::Sealed(_));
+            let holds = matches!(self.divisions, Divisions::Attributes(_) | Divisions::Sealed(..));
             let to = if holds { self.silos().collect() } else { self.holders().collect() };
             answer.letters.push(Letter { to, bytes: seal(&sealed, letter) });
         }
@@ -267,7 +266,7 @@ impl Party {
         match &mut self.divisions {
             Divisions::Both(silo) => Ok(silo.attributes()),
             Divisions::Attributes(division) => Ok(division),
-            Divisions::Sealed(_) => Err(Refused::state("no run is open here")),
+            Divisions::Sealed(..) => Err(Refused::state("no run is open here")),
             _ => Err(Refused::state("this node has no attributes")),
         }
     }
@@ -282,7 +281,7 @@ impl Party {
 
     /// Whether it has attributes and no records.
     pub(super) fn holds_attributes_alone(&self) -> bool {
-        matches!(self.divisions, Divisions::Sealed(_) | Divisions::Attributes(_))
+        matches!(self.divisions, Divisions::Sealed(..) | Divisions::Attributes(_))
     }
 
     /// What came from other sites.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rand::Rng;
 use steffle_attributes::ClassRelease;
 use steffle_attributes::noise::NoiseKind;
-use steffle_attributes::{Attributes, Sensitive};
+use steffle_attributes::{Attributes, Sensitive, UnitList};
 use steffle_model::fairness::Notion;
 use steffle_model::model::ModelKind;
 use steffle_model::randomness::{Purpose, stream};
@@ -63,6 +63,11 @@ fn agreement() -> Agreement {
     }
 }
 
+/// Everybody, each for themselves.
+fn people() -> UnitList {
+    UnitList::index((0..1000).zip(0..))
+}
+
 /// A site whose data serve any number of runs.
 struct Kept {
     records: Option<std::ops::Range<u64>>,
@@ -71,17 +76,17 @@ struct Kept {
 
 impl Holding for Kept {
     fn describe(&self, masked: bool) -> steffle_wire::Described {
-        let Taken { records, attributes } = self.made();
+        let Taken { records, attributes, .. } = self.made();
         Encoded::new(records, attributes).describe(masked)
     }
 
     fn meet(&self, columns: &[u8]) -> Result<steffle_wire::Met, Refused> {
-        let Taken { records, attributes } = self.made();
+        let Taken { records, attributes, .. } = self.made();
         Encoded::new(records, attributes).meet(columns)
     }
 
     fn digests(&self) -> Vec<u64> {
-        let Taken { records, attributes } = self.made();
+        let Taken { records, attributes, .. } = self.made();
         Encoded::new(records, attributes).digests()
     }
 
@@ -95,6 +100,8 @@ impl Kept {
         Taken {
             records: self.records.clone().map(records),
             attributes: self.attributes.clone().map(attributes),
+            people: self.records.is_none().then(people),
+            labels: None,
         }
     }
 }

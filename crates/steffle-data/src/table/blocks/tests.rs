@@ -18,7 +18,9 @@ fn both(name: &str, text: &str, columns: &Columns, dialect: &Dialect) -> bool {
     let names = lines.as_ref().map(|table: &Table| table.names().to_vec()).unwrap_or_default();
     let chosen = (0..names.len()).collect();
     let markers = dialect.markers();
-    let layout = Layout { delimiter: b',', names: &names, chosen, markers: &markers };
+    let sealed = vec![false; names.len()];
+    let layout =
+        Layout { delimiter: b',', names: &names, sealed: &sealed, chosen, markers: &markers };
     let blocks = matches!(columns, Columns::All { .. })
         .then(|| read(&file, &layout, columns, dialect))
         .flatten();

@@ -11,7 +11,7 @@ mod proto;
 
 use steffle::model::Block;
 use steffle::record::GRID;
-use steffle_data::{Coding, Dialect};
+use steffle_data::{Coding, Dialect, FARTHEST};
 
 use self::graph::{Graph, Holds, ML, Value, texts, whole, wholes};
 use super::Model;
@@ -63,7 +63,7 @@ impl Model {
         graph.file(self.metadata().to_map().iter())
     }
 
-    /// The scaled and rounded numbers of every row, and which of them are missing; nothing without
+    /// The scaled, clipped and rounded numbers of every row, and which of them are missing; nothing without
     /// numeric features.
     fn numbers(&self, graph: &mut Graph) -> (Option<Value>, Option<Value>) {
         let numeric = self.schema.numeric();
@@ -84,6 +84,8 @@ impl Model {
         // Rows are kept as floats, then rounded to the grid, ties to even.
         let short = graph.op("Cast", &[&scaled], &[whole("to", Holds::Float as u64)]);
         let long = graph.op("Cast", &[&short], &[whole("to", Holds::Double as u64)]);
+        let ends = [-FARTHEST, FARTHEST].map(|end| graph.doubles(&[], &[f64::from(end)]));
+        let long = graph.op("Clip", &[&long, &ends[0], &ends[1]], &[]);
         let grid = graph.doubles(&[1], &[GRID]);
         let steps = graph.op("Div", &[&long, &grid], &[]);
         let steps = graph.op("Round", &[&steps], &[]);

@@ -225,7 +225,7 @@ fn ids_that_two_silos_announce_are_refused() {
     let unknown = [(&capped, Who::Ids(&[1, 2, 3, 4, 5, 6, 7, 99], 0))];
     let refused =
         holder.release_features(&unknown, request(1), &mut Silence::default()).unwrap_err();
-    assert!(refused.to_string().contains("agreed list"), "{refused}");
+    assert!(refused.to_string().contains("holder's own list"), "{refused}");
 }
 
 /// A unit announced in two halves was charged to the two blocks of their first ids

@@ -1,12 +1,12 @@
 //! The grant of a run: opened before anything is asked about s, closed with what was paid for.
 
-use steffle_privacy::ledger::Kind;
+use steffle_privacy::ledger::Kind as Released;
 use steffle_privacy::{Mu, NoiseShares};
-use steffle_wire::{Closed, Done, Opening, Refused};
+use steffle_wire::{Closed, Done, Envelope, Kind, Opening, Reader, Refused, Release, decode};
 
 use super::{Divisions, Party};
 use crate::node::allows::Allows;
-use crate::node::mask::told_at_the_end;
+use crate::node::told::told_at_the_end;
 
 impl Party {
     pub(super) fn open(&mut self, opening: Opening) -> Result<Done, Refused> {
@@ -35,9 +35,18 @@ impl Party {
     pub(in crate::node) fn asked(
         &mut self,
         allows: &Allows,
-        kind: Kind,
-        round: Option<u32>,
+        envelope: &Envelope,
+        payload: &[u8],
     ) -> Result<(), Refused> {
+        let (kind, round) = match envelope.kind {
+            Kind::Round => (Released::Sums, Some(envelope.round)),
+            Kind::Count => (Released::Counts, None),
+            Kind::Release => match decode(Reader::new(payload))? {
+                Release::Classes { .. } => (Released::Classes, None),
+                Release::Features { .. } => (Released::Features, None),
+            },
+            _ => return Ok(()),
+        };
         let Some(opening) = &self.opening else { return Ok(()) };
         allows.asked(&opening.offer, kind, round, self.acts)?;
         self.acts += usize::from(round.is_none());

@@ -257,13 +257,13 @@ fn no_record_makes_a_site_refuse() {
         }
 
         fn take(&mut self, schema: &[u8], hash: &SchemaHash) -> Result<Taken, Refused> {
-            let Taken { records, attributes } = self.0.take(schema, hash)?;
-            let own = records.unwrap();
+            let taken = self.0.take(schema, hash)?;
+            let own = taken.records.as_ref().unwrap();
             let numeric = own.ids().iter().flat_map(|id| [1e30 * (id % 3) as f32, -1e37]);
             let rows = Rows::new(LAYOUT, own.len(), numeric.collect(), Vec::new()).unwrap();
             let labels = own.labels().to_vec();
             let records = Records::new(own.ids().to_vec(), rows, labels, None, 2).unwrap();
-            Ok(Taken { records: Some(records), attributes })
+            Ok(Taken { records: Some(records), ..taken })
         }
     }
     let mut nodes = houses(3);

@@ -1,13 +1,16 @@
-//! What a site says under masks of what it refused, and at the end: nothing that is about its records alone.
+//! What a site says to others of what it refused, and under masks at the end: nothing that was found in
+//! its data, and nothing that is about its records alone.
 
 use steffle_privacy::ledger::{Cost, GrantId, Offer, Share};
 use steffle_wire::{Closed, Refused};
 
-use super::CODE;
+use super::Node;
+use super::mask::CODE;
 
 /// Refusals that keep their words: these depend on the question, on what the site's owner set, and on what
 /// all sites saw, and on nothing else. Whoever adds one shows that of all its words; a code that is not here,
-/// such as one that is new, is told without any.
+/// such as one that is new, is told without any. The words are in the site's own log
+/// ([`Node::remarks`](super::Node::remarks)).
 ///
 /// Not here, and why:
 /// - of the book: `budget` has what a reply would cost and what was spent before, which is about this site's
@@ -16,10 +19,10 @@ use super::CODE;
 ///   book's place on disk;
 /// - `steffle::privacy`, and what is below it: a number that was out of range may be a price;
 /// - of the node: `attributes`, `cap`, `ids`, `model`, `range`, `records`, `response`, `schema`, `scores` are
-///   found out when records are at hand, and some say how many there are;
+///   found out when records are at hand, and some say how many there are; `journal` may say where it lies;
 /// - `steffle::one_shot` and `steffle::data`: columns, their entries and files of this site.
 const WITH_WORDS: [&str; 20] = [
-    // Rosters, meetings, the site's own limits, and its journal of questions, which may say where it lies.
+    // Rosters, meetings and the site's own limits.
     CODE,
     // What stands in the site's file, beside what the offer says.
     "steffle::node::policy",
@@ -53,23 +56,50 @@ const WITH_WORDS: [&str; 20] = [
     "steffle::ledger::run",
 ];
 
-/// A refusal under masks, as it is told: words that could be about records stay here.
-pub(in crate::node) fn told(refused: Refused) -> Refused {
+impl Node {
+    /// The same for a site: others are told a code and words from a list, and never what was found in its
+    /// data. The words are in its remarks.
+    #[must_use]
+    pub fn discreet(mut self) -> Self {
+        self.discreet = true;
+        self
+    }
+
+    /// What it refused since this was asked last, in full: for the log of the site, and nobody else.
+    pub fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// A refusal as others are told, and a remark of it.
+    pub(super) fn told(&mut self, refused: Refused) -> Refused {
+        self.remarks.push(refused.to_string());
+        told(refused)
+    }
+}
+
+/// A refusal as others are told: words that could be about records stay here.
+pub(super) fn told(refused: Refused) -> Refused {
     if WITH_WORDS.contains(&refused.code.as_str()) {
         return refused;
     }
+    if refused.code == Refused::IDS {
+        // Two nodes of the roster, or none.
+        let text =
+            "record ids do not fit together: an id is one record, and on the holder's own list";
+        return Refused { text: text.to_owned(), ..refused };
+    }
     let text = if refused.code.starts_with("steffle::ledger::") {
-        "this site's book does not allow it, and nothing was released; under masks it does not say more: \
-         `steffle ledger show` tells its owner"
+        "this site's ledger does not allow it, and nothing was released; `steffle ledger show` tells its \
+         owner why"
     } else {
-        "this site cannot answer; under masks it does not say why, and the run is over here"
+        "this site cannot answer, and does not say why; its owner finds the reason in its log"
     };
     Refused::new(refused.code, text)
 }
 
 /// What a store says of a run that ended, under masks: how often it answered, and its share. What single
 /// replies cost depends on its records alone, and the hash of a short one could be guessed.
-pub(in crate::node) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Refused> {
+pub(super) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Refused> {
     let Share::Gaussian { squared: all, .. } = offer.check()?.share() else { return Ok(closed) };
     let Closed { mut receipts, spent } = closed;
     let each = all / receipts.len().max(1) as f64;
