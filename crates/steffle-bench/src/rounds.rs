@@ -280,7 +280,7 @@ pub(crate) fn run_site(site: &Site) -> Outcome {
     };
     let store = StoreId::random().ok_or("no random numbers")?;
     let path = folder.join("store.ledger");
-    create(&path, Charter::new(store, policy, None), || 0)?;
+    create(&path, Charter::new(store, policy, None), &crate::ledger::columns()?, || 0)?;
     let node = node(site.place, site.records)?.keeping(Box::new(Timed(open(&path, || 0)?)));
     let keeps = Keeps { folder, holding: [0; 32], wait: Duration::from_secs(5) };
     let mut desk = Desk::new(node).keeping(keeps);

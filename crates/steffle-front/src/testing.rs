@@ -14,7 +14,7 @@ use steffle::protocol::{Batch, RunId, SchemaHash, Scores};
 use steffle::train::OneShotTerms;
 use steffle_data::{Dataset, Dialect, Schema, TestFiles, attributes, encode};
 use steffle_privacy::Mu;
-use steffle_privacy::ledger::{Ledger, Statement};
+use steffle_privacy::ledger::{Ledger, METRICS, Statement};
 
 use crate::Error;
 use crate::ground::{failed, kept};
@@ -22,9 +22,6 @@ use crate::method::{NoiseOrigin, budget, usual_delta};
 use crate::model::Model;
 use crate::privacy::{Privacy, claimed, neighbour, where_noise_is_from};
 use crate::study::{Holdings, Origin, Study};
-
-/// What stores are told that asks: the name that a policy allows or not.
-const METRICS_METHOD: &str = "metrics";
 
 /// Held-out rows in silos, or with holders of attributes elsewhere.
 ///
@@ -261,7 +258,7 @@ impl Testing {
             seed: purchase.seed,
             noise: purchase.noise.into(),
             kind: RunKind {
-                method: METRICS_METHOD.to_owned(),
+                method: METRICS.to_owned(),
                 mode: "exact".to_owned(),
                 // Counts are by label: they tell what equalized odds are about, and all else.
                 notion: "equalized-odds".to_owned(),

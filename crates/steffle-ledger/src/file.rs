@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
-use steffle_privacy::ledger::{Book, Bookkeeper, Line};
+use steffle_privacy::ledger::{Book, Bookkeeper, Line, StoreColumns};
 
 use crate::charter::Charter;
 use crate::error::LedgerError;
@@ -23,9 +23,14 @@ pub type FileLedger = Bookkeeper<FileShelf>;
 /// It syncs before anybody is told that something was written.
 pub type FileShelf = Shelf<Disk>;
 
-/// Makes a book, and its second head if the charter names one. Refuses to replace anything, and a
-/// policy that promises nothing.
-pub fn create(path: &Path, charter: Charter, clock: Clock) -> Result<(), LedgerError> {
+/// Makes a book of a store with these columns, and its second head if the charter names one. Refuses
+/// to replace anything, and a policy that promises nothing.
+pub fn create(
+    path: &Path,
+    charter: Charter,
+    columns: &StoreColumns,
+    clock: Clock,
+) -> Result<(), LedgerError> {
     Book::new(charter.policy.clone())?;
     let folder = parent(path);
     local(folder)?;
@@ -43,7 +48,7 @@ pub fn create(path: &Path, charter: Charter, clock: Clock) -> Result<(), LedgerE
         let _ = head.as_deref().map(fs::remove_file);
     })?;
     let (book, second) = (Disk::new(book), second.map(Disk::new));
-    Shelf::begin(book, second, charter, clock)
+    Shelf::begin(book, second, charter, columns, clock)
         .map_err(|why| LedgerError::io(path, io::Error::other(why)))?;
     for folder in [Some(folder), head.as_deref().map(parent)].into_iter().flatten() {
         sync_folder(folder).map_err(|source| LedgerError::io(folder, source))?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use steffle_privacy::ledger::Policy;
+use steffle_privacy::ledger::{Policy, StoreColumns};
 
 use crate::charter::{Charter, StoreId};
 use crate::error::LedgerError;
@@ -69,11 +69,13 @@ impl Books {
     }
 }
 
-/// Makes a folder of books with one policy, each with a store of its own. Second heads are in `heads`.
+/// Makes a folder of books with one policy and the same columns, each with a store of its own. Second
+/// heads are in `heads`.
 pub fn create_folder(
     path: &Path,
     silos: usize,
     policy: &Policy,
+    columns: &StoreColumns,
     heads: Option<&Path>,
     clock: Clock,
 ) -> Result<(), LedgerError> {
@@ -87,7 +89,8 @@ pub fn create_folder(
     for silo in 0..silos {
         let store = StoreId::random().ok_or_else(no_entropy)?;
         let head = heads.map(|heads| heads.join(format!("{}.head", name(silo))));
-        create(&path.join(name(silo)), Charter::new(store, policy.clone(), head), clock)?;
+        let charter = Charter::new(store, policy.clone(), head);
+        create(&path.join(name(silo)), charter, columns, clock)?;
     }
     Ok(())
 }

@@ -191,6 +191,7 @@ fn words(line: &Line) -> String {
             format!("columns named: sensitive {}", columns.sensitive().join(", "))
         }
         Line::List { records, .. } => format!("list of {records} people accepted"),
+        Line::Admit => "people admitted of whom none is known".to_owned(),
         Line::Roll(roll) => format!("list of {} records", roll.ids.len()),
         Line::Open { offer, .. } => {
             let offer = offer.offer();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use steffle_privacy::ledger::{Backing, Book, Bookkeeper, Line};
+use steffle_privacy::ledger::{Backing, Book, Bookkeeper, Line, StoreColumns};
 
 use crate::charter::Charter;
 use crate::error::LedgerError;
@@ -39,15 +39,17 @@ impl<S: Storage> Shelf<S> {
         Self { book, head, clock, lines: 0, last, length: 0, replies: HashMap::new() }
     }
 
-    /// Begins a book: the charter, and the first line of the second head.
+    /// Begins a book: the charter, the store's columns, and the first line of the second head.
     pub(crate) fn begin(
         book: S,
         head: Option<S>,
         charter: Charter,
+        columns: &StoreColumns,
         clock: Clock,
     ) -> Result<(), String> {
         let mut shelf = Self::new(book, head, clock);
         shelf.append(Says::Charter(charter), None)?;
+        shelf.append(Says::Line(Line::Columns(columns.clone())), None)?;
         shelf.write_head()
     }
 

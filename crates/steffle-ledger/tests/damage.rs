@@ -6,7 +6,7 @@ mod fixture;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fixture::{Scratch, answer, charter, clock, entry, offer, open_run, roll, tenth};
+use fixture::{Scratch, answer, charter, clock, columns, entry, offer, open_run, roll, tenth};
 use steffle_ledger::{Charter, FileLedger, LedgerError, StoreId, look, open};
 use steffle_privacy::Refusal;
 use steffle_privacy::ledger::{Accounts, Ledger, NoiseKind, Policy, Roll};
@@ -15,7 +15,7 @@ use steffle_privacy::ledger::{Accounts, Ledger, NoiseKind, Policy, Roll};
 fn small(scratch: &Scratch, name: &str, head: bool) -> PathBuf {
     let path = scratch.path(name);
     let head = head.then(|| scratch.path(&format!("{name}.head")));
-    steffle_ledger::create(&path, charter(head), clock).unwrap();
+    steffle_ledger::create(&path, charter(head), &columns(), clock).unwrap();
     let mut keeper = open(&path, clock).unwrap();
     let grant = open_run(&mut keeper, "run").unwrap();
     for round in 0..2 {
@@ -129,14 +129,14 @@ fn another_book_and_an_old_backup_are_noticed() {
     // Another history of the same length.
     let again = scratch.path("again");
     let store = StoreId("ffffffffffffffffffffffffffffffff".into());
-    steffle_ledger::create(&again, Charter { store, ..charter(None) }, clock).unwrap();
+    steffle_ledger::create(&again, Charter { store, ..charter(None) }, &columns(), clock).unwrap();
     let forged = Charter { head: Some(scratch.path("book.head")), ..charter(None) };
     let forged = Charter { policy: Policy::of(9.0, 1e-6), ..forged };
     let elsewhere = scratch.path("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let _ = fs::rename(scratch.path("book.head"), elsewhere.join("head"));
     fs::remove_file(&path).unwrap();
-    steffle_ledger::create(&path, forged, clock).unwrap();
+    steffle_ledger::create(&path, forged, &columns(), clock).unwrap();
     fs::rename(elsewhere.join("head"), scratch.path("book.head")).unwrap();
     assert_eq!(code(&path), "steffle::ledger::swapped");
     // Another store's book names its own head.
@@ -160,7 +160,7 @@ fn one_process_at_a_time_and_nobody_else() {
     drop(keeper);
     open(&path, clock).unwrap();
     assert_eq!(
-        steffle_ledger::create(&path, charter(None), clock).unwrap_err().code(),
+        steffle_ledger::create(&path, charter(None), &columns(), clock).unwrap_err().code(),
         "steffle::ledger::exists"
     );
     #[cfg(unix)]
@@ -181,7 +181,7 @@ fn a_server_gets_what_the_rules_say_after_every_restart() {
     let path = scratch.path("book");
     let policy = Policy { open_runs: 2, ..Policy::of(3.0, 1e-6) };
     let store = StoreId("00112233445566778899aabbccddeeff".into());
-    steffle_ledger::create(&path, Charter::new(store, policy, None), clock).unwrap();
+    steffle_ledger::create(&path, Charter::new(store, policy, None), &columns(), clock).unwrap();
     let keeper = || open(&path, clock).unwrap();
     let first = keeper().open(&offer("a", 0.5), Accounts::Units(5), &roll).unwrap();
     assert_eq!(keeper().open(&offer("a", 0.5), Accounts::Units(5), &roll), Ok(first));
@@ -209,6 +209,9 @@ fn a_server_gets_what_the_rules_say_after_every_restart() {
         |ids: std::ops::Range<u64>| move || Roll { ids: ids.clone().collect(), units: vec![] };
     let most = keeper().open(&offer("d", 3.0), Accounts::One, &all(0..9));
     assert!(matches!(most, Err(Refusal::Budget { .. })), "{most:?}");
+    let strangers = keeper().open(&offer("d", 3.0), Accounts::One, &all(5..9));
+    assert_eq!(strangers, Err(Refusal::Strangers { known: 5, listed: 4 }));
+    keeper().admit().unwrap();
     keeper().open(&offer("d", 3.0), Accounts::One, &all(5..9)).unwrap();
     let look = look(&path).unwrap();
     assert_eq!((look.runs.len(), look.book.people()), (3, (9, 9)));

@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use fixture::{Numbers, Server, charter, clock, serve};
+use fixture::{Numbers, Server, charter, clock, columns, serve};
 use steffle_ledger::{Storage, reopen};
 
 /// Bytes of a sector: small, so that every line tears in many ways.
@@ -132,7 +132,7 @@ fn live(seed: u64, with_head: bool) -> (usize, usize) {
     let scratch = fixture::Scratch::new(&format!("faults-{seed}-{with_head}"));
     let (book, second) = (scratch.path("book"), scratch.path("head"));
     let made = charter(with_head.then(|| second.clone()));
-    steffle_ledger::create(&book, made, clock).unwrap();
+    steffle_ledger::create(&book, made, &columns(), clock).unwrap();
     let image = |path: &std::path::Path| {
         let durable = std::fs::read(path).unwrap_or_default();
         Image { shown: durable.clone(), durable, unsynced: Vec::new() }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fixture::{Numbers, ROUNDS, Scratch, Server, answer, charter, clock, open_run};
+use fixture::{Numbers, ROUNDS, Scratch, Server, answer, charter, clock, columns, open_run};
 use steffle_ledger::{Disk, Storage, reopen};
 use steffle_privacy::Refusal;
 
@@ -130,7 +130,7 @@ fn life(book: &Path, kill_at: Option<u64>, after: Option<Duration>, server: &mut
 fn made(scratch: &Scratch, name: &str) -> std::path::PathBuf {
     let book = scratch.path(name);
     let head = scratch.path(&format!("{name}.head"));
-    steffle_ledger::create(&book, charter(Some(head)), clock).unwrap();
+    steffle_ledger::create(&book, charter(Some(head)), &columns(), clock).unwrap();
     book
 }
 

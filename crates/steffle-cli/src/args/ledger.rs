@@ -8,6 +8,8 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerCommand {
     Init(LedgerInitArgs),
+    Columns(LedgerColumnsArgs),
+    Admit(LedgerAdmitArgs),
     Show(LedgerShowArgs),
     Verify(LedgerVerifyArgs),
     Close(LedgerCloseArgs),
@@ -22,9 +24,13 @@ pub(crate) enum LedgerCommand {
 /// command that raises them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  steffle ledger init people.ledger --epsilon 3 --delta 1e-6
-  steffle ledger init people.ledger --policy policy.toml --head /mnt/other/people.head
-  steffle ledger init books --silos 3 --epsilon 3 --delta 1e-6
+  steffle ledger init people.ledger --epsilon 3 --delta 1e-6 \\
+      --sensitive sex --classes f,m --record-id person_id
+  steffle ledger init people.ledger --epsilon 3 --delta 1e-6 --silo silo.toml
+  steffle ledger init people.ledger --policy policy.toml --silo silo.toml \\
+      --head /mnt/other/people.head
+  steffle ledger init books --silos 3 --epsilon 3 --delta 1e-6 \\
+      --sensitive sex --classes f,m --record-id person_id
 
 A policy file is TOML with epsilon, delta and, where wanted, epsilon_alone, pure_share, sampled_share,
 methods, modes, notions (lists of names; an empty one allows all), open_runs and simulations.")]
@@ -72,6 +78,61 @@ pub(crate) struct LedgerInitArgs {
     /// One book per silo, for runs that play several silos on one machine
     #[arg(long, value_name = "N")]
     pub(crate) silos: Option<usize>,
+    #[command(flatten)]
+    pub(crate) columns: ColumnsArgs,
+}
+
+/// The columns of a store, as its owner names them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ColumnsArgs {
+    /// Sensitive columns (repeat or separate by commas)
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        value_delimiter = ',',
+        required_unless_present = "silo",
+        requires_all = ["classes", "record_id"]
+    )]
+    pub(crate) sensitive: Vec<String>,
+    /// Classes of the sensitive columns, in their order
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "sensitive")]
+    pub(crate) classes: Vec<String>,
+    /// The column of record ids
+    #[arg(long, value_name = "COLUMN", requires = "sensitive")]
+    pub(crate) record_id: Option<String>,
+    /// The column that names the person, where a person can have several rows
+    #[arg(long, value_name = "COLUMN", requires = "sensitive")]
+    pub(crate) unit: Option<String>,
+    /// Take the columns from the [recipe] of this silo.toml
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sensitive", "classes", "record_id", "unit"])]
+    pub(crate) silo: Option<PathBuf>,
+}
+
+/// Name the columns of a store whose book was made before books did
+///
+/// The book alone says which columns are sensitive, their classes, and which columns say who a row is
+/// about. They are named once: the same again is nothing to do, others are refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  steffle ledger columns people.ledger --sensitive sex --classes f,m --record-id person_id
+  steffle ledger columns people.ledger --silo silo.toml")]
+pub(crate) struct LedgerColumnsArgs {
+    /// A book, or a folder of books
+    pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) columns: ColumnsArgs,
+}
+
+/// Admit a list of people of whom the store knows none
+///
+/// A store that knows people refuses a list without any of them, because the same people under new
+/// ids would be paid for twice. This admits the next such list, once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  steffle ledger admit people.ledger")]
+pub(crate) struct LedgerAdmitArgs {
+    /// A book, or a folder of books
+    pub(crate) path: PathBuf,
 }
 
 /// What was asked when, by which run, what it cost and what is left

@@ -25,7 +25,8 @@ pub(crate) use data::{
     CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, PseudonymiseArgs, TextArgs,
 };
 pub(crate) use ledger::{
-    LedgerCloseArgs, LedgerCommand, LedgerInitArgs, LedgerShowArgs, LedgerVerifyArgs,
+    ColumnsArgs, LedgerCloseArgs, LedgerColumnsArgs, LedgerCommand, LedgerInitArgs, LedgerShowArgs,
+    LedgerVerifyArgs,
 };
 pub(crate) use node::{NodeArgs, ServerArgs};
 pub(crate) use predict::{ExportArgs, OnError, PredictArgs};

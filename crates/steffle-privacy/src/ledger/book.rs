@@ -7,6 +7,7 @@ use super::account::Account;
 use super::budget::{Balance, Policy, Pots, Taken};
 use super::columns::StoreColumns;
 use super::cost::{Cost, Entry, GrantId, NoiseKind, Receipt};
+use super::grant::Grant;
 use super::line::Line;
 use super::offer::{Accounts, CheckedOffer, Share};
 use super::refusal::Refusal;
@@ -26,6 +27,8 @@ pub struct Book {
     columns: Option<StoreColumns>,
     /// The hash and the records of the list of people that was accepted last.
     list: Option<([u8; 32], u64)>,
+    /// The owner admits a list of records of which none is known.
+    admitted: bool,
     /// None until the first claiming offer, where there is no policy.
     pots: Option<Pots>,
     people: People,
@@ -47,22 +50,6 @@ pub struct Book {
     promised: bool,
 }
 
-/// What one run was granted.
-///
-/// It holds the run's offer, the share it took from the store's pots, and what of it was used.
-#[derive(Debug)]
-pub struct Grant {
-    offer: CheckedOffer,
-    accounts: Accounts,
-    roll: Option<u32>,
-    account: Account,
-    closed: bool,
-    receipts: Vec<Receipt>,
-    replies: u64,
-    /// The last round whose reply was kept.
-    round: Option<u32>,
-}
-
 impl Book {
     /// An empty book of a store whose operator has set its budget. Refuses a policy that makes no
     /// promise. Unless the policy allows simulations, the store is private from its first day: a
@@ -82,7 +69,11 @@ impl Book {
         match line {
             Line::Columns(columns) => self.name_columns(columns),
             Line::List { hash, records } => self.accept_list(*hash, *records),
-            Line::Roll(roll) => self.people.enrol(roll),
+            Line::Admit => {
+                self.admitted = true;
+                Ok(())
+            }
+            Line::Roll(roll) => self.enrol(roll),
             Line::Open { offer, accounts, roll } => self.open(offer, *accounts, *roll),
             Line::Reserve { grant, noise, entry } => self.reserve(*grant, *noise, entry),
             Line::Commit { reservation, request, reply } => {
@@ -119,46 +110,34 @@ impl Book {
         Ok(())
     }
 
+    /// Puts a roll down; one of strangers uses up what admitted them.
+    fn enrol(&mut self, roll: &Roll) -> Result<(), Refusal> {
+        let strangers = self.strangers(&roll.ids);
+        self.people.enrol(roll)?;
+        self.admitted &= !strangers;
+        Ok(())
+    }
+
+    /// Whether the store knows others, and none of these records.
+    pub(super) fn strangers(&self, ids: &[u64]) -> bool {
+        self.people.units() > 0 && !ids.is_empty() && !ids.iter().any(|id| self.people.knows(*id))
+    }
+
+    /// Whether the owner admits a list of records of which none is known.
+    pub fn admitted(&self) -> bool {
+        self.admitted
+    }
+
     fn open(
         &mut self,
         offer: &CheckedOffer,
         accounts: Accounts,
         roll: Option<u32>,
     ) -> Result<(), Refusal> {
-        let asked = offer.offer();
-        if let Some(policy) = &self.policy {
-            policy.allows(offer)?;
-            let open = self.open_grants().filter(|grant| grant.offer.claims());
-            if offer.claims() && open.clone().count() >= policy.open_runs as usize {
-                let names: Vec<&str> = open.map(|grant| grant.offer.offer().run.as_str()).collect();
-                let (open, most) = (names.join(", "), policy.open_runs);
-                return Err(Refusal::OpenRuns { open, most });
-            }
-        }
-        if !asked.run.is_empty() && self.run(&asked.run).is_some() {
-            return Err(Refusal::Run(asked.run.clone()));
-        }
-        let units = match accounts {
-            Accounts::Units(count) => Some(count),
-            Accounts::One | Accounts::Blocks(_) => None,
-        };
-        if roll.is_some_and(|roll| !self.people.has(roll, units)) {
-            return Err(Refusal::Kind);
-        }
-        let private = offer.claims() && asked.noise == NoiseKind::Secure;
-        if private && self.revealed {
-            return Err(Refusal::Revealed { already: true });
-        }
-        if !private && self.promised {
-            return Err(Refusal::Revealed { already: false });
-        }
-        let account = Account::new(offer, accounts)?;
-        if offer.claims() {
-            let pots = self.pots.unwrap_or_else(|| Pots::of_first(offer));
-            pots.fits(&self.taken(roll), offer.share())?;
-            self.pots = Some(pots);
-        }
-        self.promised |= private;
+        let about = roll.map(|roll| self.people.listed(roll).ok_or(Refusal::Kind)).transpose()?;
+        let (pots, account) = self.opens(offer, accounts, about)?;
+        self.pots = pots;
+        self.promised |= offer.claims() && offer.offer().noise == NoiseKind::Secure;
         let (offer, receipts) = (offer.clone(), Vec::new());
         let (closed, replies, round) = (false, 0, None);
         self.grants.push(Grant {
@@ -174,14 +153,69 @@ impl Book {
         Ok(())
     }
 
-    /// The most that anybody on a roll has taken from each pot.
-    fn taken(&self, roll: Option<u32>) -> Taken {
+    /// Refuses an offer about a roll that is not written down yet, for the reasons that its two lines
+    /// would be refused for.
+    pub(super) fn would_open(
+        &self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        roll: &Roll,
+    ) -> Result<(), Refusal> {
+        let units = self.people.check(roll)?;
+        self.opens(offer, accounts, Some(&units)).map(drop)
+    }
+
+    /// The pots and the account of an offer about these units (`None` is everybody), or why it is
+    /// refused.
+    fn opens(
+        &self,
+        offer: &CheckedOffer,
+        accounts: Accounts,
+        about: Option<&[Option<u32>]>,
+    ) -> Result<(Option<Pots>, Account), Refusal> {
+        let asked = offer.offer();
+        if let Some(policy) = &self.policy {
+            policy.allows(offer)?;
+            let open = self.open_grants().filter(|grant| grant.offer.claims());
+            if offer.claims() && open.clone().count() >= policy.open_runs as usize {
+                let names: Vec<&str> = open.map(|grant| grant.offer.offer().run.as_str()).collect();
+                let (open, most) = (names.join(", "), policy.open_runs);
+                return Err(Refusal::OpenRuns { open, most });
+            }
+        }
+        asked.fits()?;
+        if !asked.run.is_empty() && self.run(&asked.run).is_some() {
+            return Err(Refusal::Run(asked.run.clone()));
+        }
+        if let (Accounts::Units(count), Some(units)) = (accounts, about)
+            && count as usize != units.len()
+        {
+            return Err(Refusal::Kind);
+        }
+        let private = offer.claims() && asked.noise == NoiseKind::Secure;
+        if private && self.revealed {
+            return Err(Refusal::Revealed { already: true });
+        }
+        if !private && self.promised {
+            return Err(Refusal::Revealed { already: false });
+        }
+        let account = Account::new(offer, accounts)?;
+        if !offer.claims() {
+            return Ok((self.pots, account));
+        }
+        let pots = self.pots.unwrap_or_else(|| Pots::of_first(offer));
+        pots.fits(&self.taken(about), offer.share())?;
+        Ok((Some(pots), account))
+    }
+
+    /// The most that any of these units (of all without a list) has taken from each pot.
+    fn taken(&self, about: Option<&[Option<u32>]>) -> Taken {
         let of = |grant: &Grant| (grant.roll, grant.offer.share());
         let (everybody, listed): (Vec<_>, Vec<_>) =
             self.open_grants().map(of).partition(|(roll, _)| roll.is_none());
         let listed: Vec<(u32, Share)> =
             listed.into_iter().filter_map(|(roll, share)| Some((roll?, share))).collect();
-        let most = self.people.most_taken(roll, &listed).plus(self.everybody);
+        let most = self.people.most_taken(about, &listed).plus(self.everybody);
         everybody.into_iter().fold(most, |taken, (_, share)| taken.and(share))
     }
 
@@ -202,6 +236,7 @@ impl Book {
         if numbers > MOST_NUMBERS {
             return Err(Refusal::Numbers);
         }
+        let unnumbered = self.unnumbered(grant);
         let paying = self.grant_mut(grant)?;
         if paying.closed {
             return Err(Refusal::Closed);
@@ -224,6 +259,9 @@ impl Book {
         if reveals && promised {
             return Err(Refusal::Revealed { already: false });
         }
+        if entry.cost != Cost::Free {
+            paying.offer.offer().allows(entry.kind, entry.round, unnumbered)?;
+        }
         paying.account.pay(entry)?;
         paying.replies += 1;
         (self.slack, self.numbers) = (slack, numbers);
@@ -234,6 +272,14 @@ impl Book {
             self.pending.insert(self.reserved, receipt(self.reserved, grant, entry, noise));
         }
         Ok(())
+    }
+
+    /// Paid replies of a grant that belong to no round: kept, or about to be.
+    fn unnumbered(&self, grant: GrantId) -> usize {
+        let kept = self.grant(grant).map_or(&[][..], |paying| &paying.receipts);
+        let pending = self.pending.values().filter(|receipt| receipt.grant == grant);
+        let counts = |receipt: &&Receipt| receipt.round.is_none() && receipt.cost != Cost::Free;
+        kept.iter().chain(pending).filter(counts).count()
     }
 
     fn commit(
@@ -361,7 +407,8 @@ impl Book {
     /// What is in the pots for the unit that has spent most, of one roll or of all; `None` before
     /// there are pots.
     pub fn balance(&self, roll: Option<u32>) -> Option<Balance> {
-        Some(self.pots?.balance(&self.taken(roll)))
+        let about = roll.and_then(|roll| self.people.listed(roll));
+        Some(self.pots?.balance(&self.taken(about)))
     }
 
     /// What is in the pots for whoever joins now.
@@ -372,48 +419,6 @@ impl Book {
     /// Records and units of a roll.
     pub fn roll_size(&self, roll: u32) -> Option<(usize, usize)> {
         self.people.size(roll)
-    }
-}
-
-impl Grant {
-    /// What was offered.
-    pub fn offer(&self) -> &CheckedOffer {
-        &self.offer
-    }
-
-    /// How its costs are kept.
-    pub fn accounts(&self) -> Accounts {
-        self.accounts
-    }
-
-    /// The roll it is about.
-    pub fn roll(&self) -> Option<u32> {
-        self.roll
-    }
-
-    /// Whether it has ended.
-    pub fn closed(&self) -> bool {
-        self.closed
-    }
-
-    /// What it has released.
-    pub fn receipts(&self) -> &[Receipt] {
-        &self.receipts
-    }
-
-    /// Replies that it has paid for, those that claim nothing included.
-    pub fn replies(&self) -> u64 {
-        self.replies
-    }
-
-    pub(super) fn account(&self) -> &Account {
-        &self.account
-    }
-
-    /// What it keeps from its pot: a closed Gaussian grant the total of its dearest account, every
-    /// other one its whole share.
-    pub fn keeps(&self) -> Share {
-        if self.closed { self.account.keeps(self.offer.share(), None) } else { self.offer.share() }
     }
 }
 

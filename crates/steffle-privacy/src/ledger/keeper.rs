@@ -43,13 +43,15 @@ pub struct Bookkeeper<B> {
     pub(super) backing: B,
     /// Reservations of a process that ended before they were committed.
     left_over: Vec<(u64, Line)>,
+    /// Records on lists that were checked in this process.
+    introduced: HashSet<u64>,
     stopped: Option<String>,
 }
 
 impl<B: Backing> Bookkeeper<B> {
     /// For a book that is still empty.
     pub fn new(book: Book, backing: B) -> Self {
-        Self { book, backing, left_over: Vec::new(), stopped: None }
+        Self { book, backing, left_over: Vec::new(), introduced: HashSet::new(), stopped: None }
     }
 
     /// For a book that has been kept before, from all its lines. Refuses lines that break the rules.
@@ -72,7 +74,7 @@ impl<B: Backing> Bookkeeper<B> {
             }
         }
         left_over.retain(|(sequence, _)| book.is_pending(*sequence));
-        Ok(Self { book, backing, left_over, stopped: None })
+        Ok(Self { book, backing, left_over, introduced: HashSet::new(), stopped: None })
     }
 
     /// What the lines add up to.
@@ -132,19 +134,24 @@ impl<B: Backing> Bookkeeper<B> {
         })
     }
 
-    /// The number of a roll, written down if it is new.
-    fn roll(&mut self, roll: &dyn Fn() -> Roll) -> Result<Option<u32>, Refusal> {
-        if !B::LASTS {
-            return Ok(None);
+    /// Lets the next list of records in, although none of them is known.
+    pub fn admit(&mut self) -> Result<(), Refusal> {
+        if self.book.admitted() { Ok(()) } else { self.write(&Line::Admit, None) }
+    }
+
+    /// Checks a list of records before runs about parts of it: a store that knows people, and none
+    /// of these, needs its owner's word. The runs of this process that are about records on the list
+    /// are not checked again.
+    pub fn introduce(&mut self, ids: &[u64]) -> Result<(), Refusal> {
+        if ids.iter().all(|id| self.introduced.contains(id)) && !ids.is_empty() {
+            return Ok(());
         }
-        let roll = roll();
-        if let Some(known) = self.book.known(&roll) {
-            return Ok(Some(known));
+        if self.book.strangers(ids) && !self.book.admitted() {
+            let (known, listed) = (self.book.people().1, ids.len());
+            return Err(Refusal::Strangers { known, listed });
         }
-        let line = Line::Roll(roll);
-        self.write(&line, None)?;
-        let Line::Roll(roll) = line else { return Ok(None) };
-        Ok(self.book.known(&roll))
+        self.introduced.extend(ids);
+        Ok(())
     }
 
     /// A reservation that was left over, for the identical entry.
@@ -171,17 +178,32 @@ impl<B: Backing> Ledger for Bookkeeper<B> {
         roll: &dyn Fn() -> Roll,
         ended: Ended,
     ) -> Result<GrantId, Refusal> {
-        let roll = self.roll(roll)?;
+        if B::LASTS && self.book.columns().is_none() {
+            return Err(Refusal::NoColumns);
+        }
+        let roll = B::LASTS.then(roll);
+        let known = roll.as_ref().and_then(|roll| self.book.known(roll));
+        let is_new = roll.is_some() && known.is_none();
         let name = &offer.offer().run;
         if !name.is_empty()
             && let Some((id, grant)) = self.book.run(name)
         {
-            let same = (grant.offer(), grant.accounts(), grant.roll()) == (offer, accounts, roll);
-            let goes_on = same && (!grant.closed() || ended == Ended::AskedAgain);
+            let same = (grant.offer(), grant.accounts(), grant.roll()) == (offer, accounts, known);
+            let goes_on = same && !is_new && (!grant.closed() || ended == Ended::AskedAgain);
             return if goes_on { Ok(id) } else { Err(Refusal::Run(name.clone())) };
         }
+        let mut about = known;
+        if let Some(roll) = roll.filter(|_| is_new) {
+            // A refused offer leaves no trace: its list would be the list for life.
+            self.book.would_open(offer, accounts, &roll)?;
+            self.introduce(&roll.ids)?;
+            let line = Line::Roll(roll);
+            self.write(&line, None)?;
+            let Line::Roll(roll) = line else { return Err(Refusal::Kind) };
+            about = self.book.known(&roll);
+        }
         let id = GrantId(self.book.grants().len() as u64);
-        self.write(&Line::Open { offer: offer.clone(), accounts, roll }, None)?;
+        self.write(&Line::Open { offer: offer.clone(), accounts, roll: about }, None)?;
         Ok(id)
     }
 

@@ -22,6 +22,8 @@ pub enum Line {
         /// Records on it.
         records: u64,
     },
+    /// The owner admits the next list of records, although the store knows none of them.
+    Admit,
     /// Records that runs are about; rolls are numbered from 0 in the order in which they stand.
     Roll(Roll),
     /// An offer was accepted; grants are numbered from 0 likewise.

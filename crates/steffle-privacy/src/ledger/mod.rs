@@ -43,10 +43,12 @@
 //! ```
 
 mod account;
+mod acts;
 mod book;
 mod budget;
 mod columns;
 mod cost;
+mod grant;
 mod keeper;
 mod line;
 mod memory;
@@ -56,10 +58,12 @@ mod refusal;
 mod roll;
 mod statement;
 
-pub use book::{Book, Grant};
+pub use acts::METRICS;
+pub use book::Book;
 pub use budget::{Amount, Balance, Policy};
 pub use columns::{StoreColumns, same_name};
 pub use cost::{Charge, Cost, Entry, GrantId, Kind, NoiseKind, Receipt, Ticket, largest_round};
+pub use grant::Grant;
 pub use keeper::{Backing, Bookkeeper};
 pub use line::Line;
 pub use memory::{Memory, MemoryLedger};

@@ -112,6 +112,28 @@ pub enum Refusal {
     /// Columns that are no columns of a store, or not those that its owner named.
     #[error("the attributes store refuses its columns: {0}")]
     Columns(String),
+    /// A ledger whose owner has not said what its columns are.
+    #[error(
+        "the attributes store refuses: its ledger does not say which columns are sensitive and who is who; \
+         add them once: steffle ledger columns BOOK --sensitive COLUMN --classes CLASS,CLASS \
+         --record-id COLUMN [--unit COLUMN]"
+    )]
+    NoColumns,
+    /// A list of records of which the store knows none, although it knows others.
+    #[error(
+        "the attributes store refuses its list of records: it knows {known} record(s), and none of the \
+         {listed} on the list; were ids renamed, the same people would be paid for twice; if these are \
+         new people, admit them: steffle ledger admit BOOK"
+    )]
+    Strangers {
+        /// Records that it knows.
+        known: usize,
+        /// Records on the list.
+        listed: usize,
+    },
+    /// A request for something else than the run was accepted for.
+    #[error("the attributes store refuses: {0}; only what was offered is answered")]
+    Act(String),
     /// A list of people that does not fit.
     #[error("the attributes store refuses its list of people: {0}")]
     List(&'static str),
@@ -177,6 +199,9 @@ impl Refusal {
             Self::Round { .. } => "steffle::ledger::round",
             Self::Roll(_) => "steffle::ledger::roll",
             Self::Columns(_) => "steffle::ledger::columns",
+            Self::NoColumns => "steffle::ledger::no_columns",
+            Self::Strangers { .. } => "steffle::ledger::strangers",
+            Self::Act(_) => "steffle::ledger::act",
             Self::List(_) => "steffle::ledger::list",
             Self::Stopped(_) => "steffle::ledger::stopped",
             Self::Privacy(error) => error.code(),

@@ -74,13 +74,13 @@ impl People {
         self.rolls.iter().zip(0..).find(|(listed, _)| listed.roll == *roll).map(|(_, at)| at)
     }
 
-    /// Puts a roll down. Refuses one that names a record twice, or that joins or parts units.
-    pub(super) fn enrol(&mut self, roll: &Roll) -> Result<(), Refusal> {
+    /// The unit that every account of a roll stands for, as far as its records are known. Refuses a
+    /// roll that names a record twice, or that joins or parts units.
+    pub(super) fn check(&self, roll: &Roll) -> Result<Vec<Option<u32>>, Refusal> {
         let refused = |why| Err(Refusal::Roll(why));
         if !roll.units.is_empty() && roll.units.len() != roll.ids.len() {
             return refused("it does not name the unit of every record");
         }
-        // The unit that every number stands for, as far as its records are known.
         let mut units: Vec<Option<u32>> = vec![None; roll.accounts()];
         for (at, id) in roll.ids.iter().enumerate() {
             let stands_for = &mut units[roll.unit(at)];
@@ -103,6 +103,12 @@ impl People {
         if ids.windows(2).any(|pair| pair[0] == pair[1]) {
             return refused("a record id stands on it twice");
         }
+        Ok(units)
+    }
+
+    /// Puts a roll down, or refuses it and stays as it was.
+    pub(super) fn enrol(&mut self, roll: &Roll) -> Result<(), Refusal> {
+        let mut units = self.check(roll)?;
         for (at, &id) in roll.ids.iter().enumerate() {
             let next = self.life.len() as u32;
             let unit = *units[roll.unit(at)].get_or_insert(next);
@@ -115,11 +121,14 @@ impl People {
         Ok(())
     }
 
-    /// Whether grants about a roll may have so many accounts.
-    pub(super) fn has(&self, roll: u32, accounts: Option<u32>) -> bool {
-        self.rolls.get(roll as usize).is_some_and(|listed| {
-            accounts.is_none_or(|accounts| accounts as usize == listed.units.len())
-        })
+    /// The unit behind every account of a grant that is about a roll.
+    pub(super) fn listed(&self, roll: u32) -> Option<&[Option<u32>]> {
+        self.rolls.get(roll as usize).map(|listed| &listed.units[..])
+    }
+
+    /// Whether a record was ever on a roll.
+    pub(super) fn knows(&self, id: u64) -> bool {
+        self.unit_of.contains_key(&id)
     }
 
     /// Adds to the life of a roll's units what a closed grant keeps of each.
@@ -133,22 +142,21 @@ impl People {
         }
     }
 
-    /// The most that any unit of a roll (of all rolls without one) has taken from each pot, if
-    /// `open` are the rolls and shares of the open grants.
-    pub(super) fn most_taken(&self, roll: Option<u32>, open: &[(u32, Share)]) -> Taken {
+    /// The most that any of these units (of all without a list) has taken from each pot, if `open` are
+    /// the rolls and shares of the open grants.
+    pub(super) fn most_taken(&self, about: Option<&[Option<u32>]>, open: &[(u32, Share)]) -> Taken {
         let mut totals = self.life.clone();
-        for &(about, share) in open {
-            let listed = self.rolls.get(about as usize).map_or(&[][..], |listed| &listed.units);
-            for unit in listed.iter().flatten() {
+        for &(roll, share) in open {
+            for unit in self.listed(roll).unwrap_or_default().iter().flatten() {
                 let total = &mut totals[*unit as usize];
                 *total = total.and(share);
             }
         }
-        match roll.and_then(|roll| self.rolls.get(roll as usize)) {
+        match about {
             None => totals.into_iter().fold(Taken::default(), Taken::most),
-            Some(listed) => {
-                let units = listed.units.iter().flatten().map(|unit| totals[*unit as usize]);
-                units.fold(Taken::default(), Taken::most)
+            Some(units) => {
+                let totals = units.iter().flatten().map(|unit| totals[*unit as usize]);
+                totals.fold(Taken::default(), Taken::most)
             }
         }
     }

@@ -1,4 +1,5 @@
 mod accounts;
+mod acts;
 mod alone;
 mod book;
 mod owner;
@@ -30,7 +31,8 @@ fn gaussian(epsilon: f64, delta: f64) -> CheckedOffer {
 }
 
 fn pure(epsilon: f64) -> CheckedOffer {
-    offer_of(Claim::Pure, epsilon, 0.0, NoiseKind::Secure).check().unwrap()
+    let offer = offer_of(Claim::Pure, epsilon, 0.0, NoiseKind::Secure);
+    Offer { method: "randomised-response".into(), mode: "none".into(), ..offer }.check().unwrap()
 }
 
 fn nothing() -> CheckedOffer {
@@ -52,7 +54,8 @@ fn plan(z: f64) -> Event {
 }
 
 fn sampled(epsilon: f64, delta: f64) -> CheckedOffer {
-    offer_of(Claim::Sampled(plan(2.0)), epsilon, delta, NoiseKind::Secure).check().unwrap()
+    let offer = offer_of(Claim::Sampled(plan(2.0)), epsilon, delta, NoiseKind::Secure);
+    Offer { mode: "poisson".into(), ..offer }.check().unwrap()
 }
 
 fn squared_of(offer: &CheckedOffer) -> f64 {
@@ -74,7 +77,8 @@ fn entry(cost: Cost, charge: Charge) -> Entry {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut request = [0; 32];
     request[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-    Entry { request, fresh: 0, round: None, kind: Kind::Sums, cost, charge }
+    let kind = if let Cost::Pure { .. } = cost { Kind::Classes } else { Kind::Sums };
+    Entry { request, fresh: 0, round: None, kind, cost, charge }
 }
 
 /// Reserves and commits.

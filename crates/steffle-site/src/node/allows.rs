@@ -1,6 +1,7 @@
 //! What a site lets be asked of it, whatever the server says.
 
-use steffle_privacy::ledger::{Claim, NoiseKind};
+use steffle_model::fairness::Notion;
+use steffle_privacy::ledger::{Claim, Kind, METRICS, NoiseKind, Offer};
 use steffle_wire::{Opening, Pool, Refused};
 
 /// A site's own policy, beside that of its ledger. By default it allows everything.
@@ -24,9 +25,17 @@ pub struct Allows {
 }
 
 impl Allows {
-    /// Refuses an offer that the site does not allow, and shares of secret noise without masks.
-    pub(super) fn offered(&self, opening: &Opening, masked: bool) -> Result<(), Refused> {
+    /// Refuses an offer that the site does not allow, one whose words are not what its run is about
+    /// (`notion` is that of the scores), and shares of secret noise without masks.
+    pub(super) fn offered(
+        &self,
+        opening: &Opening,
+        notion: Notion,
+        masked: bool,
+    ) -> Result<(), Refused> {
         let offer = &opening.offer;
+        offer.fits()?;
+        is_about(offer, notion)?;
         let refuse = |what: String| {
             Err(Refused::new("steffle::node::policy", format!("this site's policy: {what}")))
         };
@@ -63,6 +72,27 @@ impl Allows {
         Ok(())
     }
 
+    /// Refuses a message about s that the offer does not speak of, and a round beyond the site's own
+    /// limit; `before` messages were asked for in no round.
+    pub(super) fn asked(
+        &self,
+        offer: &Offer,
+        kind: Kind,
+        round: Option<u32>,
+        before: usize,
+    ) -> Result<(), Refused> {
+        offer.allows(kind, round, before)?;
+        match (self.rounds, round) {
+            (Some(most), Some(round)) if round > most => {
+                let text = format!(
+                    "this site's policy: round {round} is asked for; at most {most} in one run"
+                );
+                Err(Refused::new("steffle::node::policy", text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses matrices that the site does not allow, and a declaration of masks that there are not.
     pub(super) fn pooled(&self, pool: &Pool, masked: bool) -> Result<(), Refused> {
         if let Pool::Gram { secure_aggregation: true, .. } = pool
@@ -80,4 +110,27 @@ impl Allows {
         }
         Ok(())
     }
+}
+
+/// Refuses an offer that names another notion than its run is about. Counts of decisions are by label,
+/// whatever the notion.
+fn is_about(offer: &Offer, notion: Notion) -> Result<(), Refused> {
+    let Offer { method, notion: word, claim, .. } = offer;
+    if *claim == Claim::Nothing || method == METRICS || word.is_empty() {
+        return Ok(());
+    }
+    let own = match notion {
+        Notion::DemographicParity => "demographic-parity",
+        Notion::EqualizedOdds { .. } => "equalized-odds",
+        Notion::EqualOpportunity { .. } => "equal-opportunity",
+        Notion::Conditional { .. } => "conditional",
+        Notion::AccuracyParity => "accuracy-parity",
+        Notion::None => "none",
+    };
+    // Conditional parity names its column, too.
+    if word.split(':').next() == Some(own) {
+        return Ok(());
+    }
+    let text = format!("the offer says notion {word}, and the run is about {own}");
+    Err(Refused::new("steffle::node::policy", text))
 }

@@ -82,6 +82,7 @@ impl Party {
             ledger,
             letters,
             opening,
+            acts: 0,
             round: None,
             ended: Ended::Refused,
             once,

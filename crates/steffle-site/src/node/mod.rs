@@ -396,11 +396,11 @@ impl Node {
                 let masking = self.masking.as_ref().filter(|_| masked);
                 let opening = decode(Reader::new(payload))?;
                 let hidden = self.audited || masking.is_some_and(Masking::is_real);
-                self.allows.offered(&opening, hidden)?;
+                self.allows.offered(&opening, party.join.scores.notion, hidden)?;
                 masking.map_or(Ok(()), |masking| masking.offered(&opening))?;
             }
             Kind::Pool => self.allows.pooled(&decode(Reader::new(payload))?, masked)?,
-            _ => {}
+            _ => party.asked(&self.allows, envelope, payload)?,
         }
         party.ended = self.ended;
         party.under = cover.as_ref().map(Cover::name);

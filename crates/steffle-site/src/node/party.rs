@@ -46,6 +46,8 @@ pub(super) struct Party {
     pub(super) ledger: Option<Box<dyn Ledger>>,
     pub(super) letters: Letters,
     pub(super) opening: Option<Opening>,
+    /// Messages about s that were asked for in no round since then.
+    pub(super) acts: usize,
     /// Rounds up to this one are over.
     pub(super) round: Option<u32>,
     /// What becomes of a run that its book has closed before.

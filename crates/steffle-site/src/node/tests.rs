@@ -20,6 +20,7 @@ use steffle_wire::{
 
 use super::*;
 
+mod acts;
 mod frames;
 mod hostile;
 mod killed;

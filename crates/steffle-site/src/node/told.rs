@@ -14,13 +14,14 @@ use super::mask::CODE;
 ///
 /// Not here, and why:
 /// - of the book: `budget` has what a reply would cost and what was spent before, which is about this site's
-///   records; `open_runs` names runs of others; `roll` is about the list of records; `stopped` has the
+///   records; `open_runs` names runs of others; `roll`, `list` and `strangers` are about the
+///   list of records; `columns` names columns of this site; `stopped` has the
 ///   book's place on disk;
 /// - `steffle::privacy`, and what is below it: a number that was out of range may be a price;
 /// - of the node: `attributes`, `cap`, `ids`, `model`, `range`, `records`, `response`, `schema`, `scores` are
 ///   found out when records are at hand, and some say how many there are; `journal` may say where it lies;
 /// - `steffle::one_shot` and `steffle::data`: columns, their entries and files of this site.
-const WITH_WORDS: [&str; 18] = [
+const WITH_WORDS: [&str; 20] = [
     // Rosters, meetings and the site's own limits.
     CODE,
     // What stands in the site's file, beside what the offer says.
@@ -35,7 +36,10 @@ const WITH_WORDS: [&str; 18] = [
     Refused::MESSAGE,
     // What the book's policy names, beside what the offer says.
     "steffle::ledger::policy",
+    // The offer's own words beside what is asked for, and the round.
+    "steffle::ledger::act",
     // One sentence each, which says what the code says.
+    "steffle::ledger::no_columns",
     "steffle::ledger::closed",
     "steffle::ledger::cost",
     "steffle::ledger::kind",

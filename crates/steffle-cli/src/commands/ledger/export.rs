@@ -44,6 +44,6 @@ fn value(look: &Look) -> Result<Value, Failure> {
     let lines: Vec<Value> = lines.collect();
     let runs = serde_json::to_value(&look.runs).map_err(|e| Failure::bug(e.to_string()))?;
     Ok(
-        json!({"store": look.charter.store, "policy": look.charter.policy, "runs": runs, "lines": lines}),
+        json!({"store": look.charter.store, "policy": look.charter.policy, "columns": look.book.columns(), "runs": runs, "lines": lines}),
     )
 }

@@ -7,12 +7,14 @@ use steffle_ledger::{Charter, StoreId, book_paths, create, create_folder, look};
 use steffle_privacy::Policy;
 
 use super::clock;
+use super::columns::{in_words, named};
 use crate::args::LedgerInitArgs;
 use crate::failure::Failure;
 use crate::ui::{Output, wrap};
 
 pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure> {
     let policy = policy(args)?;
+    let columns = named(&args.columns)?;
     // A second head is found again from wherever the book is used.
     let head = args.head.as_deref().map(std::path::absolute).transpose();
     let head = head.map_err(|error| Failure::at(&args.path, &error))?;
@@ -20,11 +22,12 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
         Some(0) => {
             return Err(Failure::usage("usage::arguments", "--silos is 0; it has to be 1 or more"));
         }
-        Some(silos) => create_folder(&args.path, silos, &policy, head.as_deref(), clock)?,
+        Some(silos) => create_folder(&args.path, silos, &policy, &columns, head.as_deref(), clock)?,
         None => {
             let store = StoreId::random();
             let store = store.ok_or_else(|| Failure::bug("no random numbers for a name"))?;
-            create(&args.path, Charter::new(store, policy.clone(), head.clone()), clock)?;
+            let charter = Charter::new(store, policy.clone(), head.clone());
+            create(&args.path, charter, &columns, clock)?;
         }
     }
     let stores = book_paths(&args.path)?;
@@ -34,6 +37,7 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
         "path": args.path,
         "stores": stores,
         "policy": policy,
+        "columns": columns,
         "head": head,
     });
     let (place, Policy { epsilon, delta, .. }) = (args.path.display(), &policy);
@@ -45,6 +49,7 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
         "{place}: {books}. Everyone in a store is promised epsilon {epsilon} at delta {delta:e}, for \
          all runs together and for good."
     ));
+    text += &wrap(&in_words(&columns));
     if let Some(alone) = policy.epsilon_alone {
         text += &wrap(&format!(
             "Where sites share noise, that is while no more of them help the server than a run says; \

@@ -1,6 +1,8 @@
-//! `steffle ledger init|show|verify|close|export`.
+//! `steffle ledger init|columns|admit|show|verify|close|export`.
 
+mod admit;
 mod close;
+mod columns;
 mod date;
 mod export;
 mod init;
@@ -23,6 +25,8 @@ use crate::ui::Output;
 pub(crate) fn ledger(command: &LedgerCommand, output: Output) -> Result<(), Failure> {
     match command {
         LedgerCommand::Init(args) => init::init(args, output),
+        LedgerCommand::Columns(args) => columns::columns(args, output),
+        LedgerCommand::Admit(args) => admit::admit(&args.path, output),
         LedgerCommand::Show(args) => show::show(args, output),
         LedgerCommand::Verify(args) => verify::verify(args, output),
         LedgerCommand::Close(args) => close::close(args, output),

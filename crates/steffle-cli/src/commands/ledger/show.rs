@@ -8,6 +8,7 @@ use steffle_ledger::{Look, Spending};
 use steffle_privacy::ledger::Balance;
 use steffle_privacy::rounding;
 
+use super::columns::in_words;
 use super::{books, date, page};
 use crate::args::LedgerShowArgs;
 use crate::failure::Failure;
@@ -44,6 +45,8 @@ pub(super) fn value(name: &str, look: &Look) -> Value {
         "delta": policy.delta,
         "entries": look.end().0,
         "policy": policy,
+        "columns": look.book.columns(),
+        "admitted": look.book.admitted(),
         "head": look.charter.head,
         "records": records,
         "units": units,
@@ -79,6 +82,7 @@ fn text(name: &str, look: &Look, output: Output) -> String {
          Promised to each of them, for all runs together and for good: epsilon {} at delta {:e}.",
         policy.epsilon, policy.delta
     ));
+    text += &wrap(&about(look));
     text.push('\n');
     if look.runs.is_empty() {
         text += "No run has asked for anything yet.\n";
@@ -90,6 +94,22 @@ fn text(name: &str, look: &Look, output: Output) -> String {
         text += &wrap(&left(look, &balance));
     }
     text += &wrap(&asides(look));
+    text
+}
+
+/// What the owner said about the store.
+fn about(look: &Look) -> String {
+    let mut text = match look.book.columns() {
+        Some(columns) => in_words(columns),
+        None => {
+            "Its columns are not named, and runs are refused until they are: see `steffle ledger \
+                 columns`."
+                .to_owned()
+        }
+    };
+    if look.book.admitted() {
+        text += " The next list of people of whom none is known is admitted.";
+    }
     text
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use steffle_ledger::Look;
 
 use super::books;
+use super::columns::in_words;
 use crate::args::LedgerVerifyArgs;
 use crate::commands::privacy::metrics;
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ pub(super) fn verify(args: &LedgerVerifyArgs, output: Output) -> Result<(), Fail
         values.push(json!({
             "path": name,
             "valid": true,
+            "columns": look.book.columns(),
             "entries": lines,
             "last_hash": hash,
             "runs": look.runs.len(),
@@ -49,6 +51,9 @@ pub(super) fn verify(args: &LedgerVerifyArgs, output: Output) -> Result<(), Fail
              were paid for and not sent. {head}{torn}",
             look.runs.len()
         ));
+        if let Some(columns) = look.book.columns() {
+            text += &wrap(&in_words(columns));
+        }
         text += &format!("last hash {hash}\n");
     }
     let mut value = if values.len() == 1 { values.remove(0) } else { json!({"books": values}) };

@@ -1,9 +1,11 @@
 //! The grant of a run: opened before anything is asked about s, closed with what was paid for.
 
+use steffle_privacy::ledger::Kind as Released;
 use steffle_privacy::{Mu, NoiseShares};
-use steffle_wire::{Closed, Done, Opening, Refused};
+use steffle_wire::{Closed, Done, Envelope, Kind, Opening, Reader, Refused, Release, decode};
 
 use super::{Divisions, Party};
+use crate::node::allows::Allows;
 use crate::node::told::told_at_the_end;
 
 impl Party {
@@ -25,8 +27,30 @@ impl Party {
             let ended = self.ended;
             self.attributes()?.take_up(&offer, terms, accounts, ended)?;
         }
-        (self.opening, self.round, self.agreed) = (Some(opening), None, None);
+        (self.opening, self.round, self.agreed, self.acts) = (Some(opening), None, None, 0);
         Ok(Done)
+    }
+
+    /// Refuses a message about s that the open run was not accepted for.
+    pub(in crate::node) fn asked(
+        &mut self,
+        allows: &Allows,
+        envelope: &Envelope,
+        payload: &[u8],
+    ) -> Result<(), Refused> {
+        let (kind, round) = match envelope.kind {
+            Kind::Round => (Released::Sums, Some(envelope.round)),
+            Kind::Count => (Released::Counts, None),
+            Kind::Release => match decode(Reader::new(payload))? {
+                Release::Classes { .. } => (Released::Classes, None),
+                Release::Features { .. } => (Released::Features, None),
+            },
+            _ => return Ok(()),
+        };
+        let Some(opening) = &self.opening else { return Ok(()) };
+        allows.asked(&opening.offer, kind, round, self.acts)?;
+        self.acts += usize::from(round.is_none());
+        Ok(())
     }
 
     /// How the noise of the open run is shared between sites, where it is.

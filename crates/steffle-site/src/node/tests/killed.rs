@@ -102,7 +102,14 @@ pub(super) const KEYS: [u8; 3] = [1, 2, 3];
 /// A process of a site, with what it finds of those before it; its owner accepts the roster of these keys.
 pub(super) fn started(place: u8, kept: &Shared, paid: &Paid, keys: [u8; 3]) -> Node {
     let policy = Policy { epsilon_alone: Some(9.0), simulations: true, ..Policy::of(3.0, 1e-6) };
-    let lines = paid.0.lock().unwrap().0.clone();
+    let lines = {
+        let (lines, _) = &mut *paid.0.lock().unwrap();
+        if lines.is_empty() {
+            let columns = ledger::StoreColumns::new(["s"], ["a", "b"], "record_id", None);
+            lines.push(ledger::Line::Columns(columns.unwrap()));
+        }
+        lines.clone()
+    };
     let book = Bookkeeper::reopen(Book::new(policy).unwrap(), lines, paid.clone()).unwrap();
     let identity = |place: u8| Identity::new(&[keys[usize::from(place)]; 32]);
     let all = (0..3).map(|place| (identity(place).fingerprint(), format!("site {place}")));

@@ -6,13 +6,14 @@ use super::*;
 
 /// Codes that lose their words, as the comment on [`WITH_WORDS`] says; those below `steffle::privacy` and
 /// `steffle::data` do so by what they begin with.
-const WITHOUT_WORDS: [&str; 21] = [
+const WITHOUT_WORDS: [&str; 22] = [
     "steffle::ledger::budget",
     "steffle::ledger::columns",
     "steffle::ledger::list",
     "steffle::ledger::open_runs",
     "steffle::ledger::roll",
     "steffle::ledger::stopped",
+    "steffle::ledger::strangers",
     "steffle::node::attributes",
     "steffle::node::cap",
     "steffle::node::ids",
