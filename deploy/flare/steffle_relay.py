@@ -20,6 +20,8 @@ from pathlib import Path
 from nvflare.collab import CollabCallError, collab
 
 TRIES, PAUSE = 3, 0.5
+# What FLARE calls the lead's side of a job.
+SERVER = "server"
 
 
 class Child:
@@ -87,9 +89,9 @@ class Site:
 
     @collab.publish
     def ask(self, frame: bytes) -> bytes:
-        if collab.caller != "server":
+        if collab.caller != SERVER:
             raise RuntimeError("only the server asks")
-        roster, answer = collab.get_app_prop("roster"), Parts(self._answer(frame))
+        roster, answer = collab.get_app_prop("roster"), Parts(self._answer(0, frame))
         reply = answer.blob()
         for _ in range(answer.count("<I")):
             to = [roster[answer.count("<I") - 1] for _ in range(answer.count("<Q"))]
@@ -100,9 +102,7 @@ class Site:
 
     @collab.publish
     def take(self, letter: bytes) -> bool:
-        if collab.caller == "server":
-            raise RuntimeError("letters come from sites")
-        self._answer(letter)
+        self._answer(self._number(collab.caller), letter)
         return True
 
     @collab.final
@@ -111,14 +111,23 @@ class Site:
         if child:
             child.end()
 
-    def _answer(self, frame):
-        """One frame in, one out. A process that has ended is started again and asked again."""
+    @staticmethod
+    def _number(caller):
+        """The number of a site in the run, by which its node knows who wrote a letter."""
+        roster = collab.get_app_prop("roster")
+        if caller == SERVER or roster.count(caller) != 1:
+            raise RuntimeError("letters come from the sites of the roster")
+        return roster.index(caller) + 1
+
+    def _answer(self, sender, frame):
+        """One frame in, with the number of its sender before it, and one out. A process that has
+        ended is started again and asked again."""
         until = time.monotonic() + collab.get_app_prop("seconds") / TRIES
         with self.turn:
             while time.monotonic() < until:
                 try:
                     self.child = self.child or self._start()
-                    self.child.write(frame, until=until)
+                    self.child.write(struct.pack("<I", sender), frame, until=until)
                     return self.child.read(until)
                 except OSError:
                     self.close()

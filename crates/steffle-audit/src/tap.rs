@@ -60,17 +60,17 @@ impl Transport for Tapped {
                 replies.push(Err(Lost { node: to, why: "no such node".to_owned() }));
                 continue;
             };
-            let Answer { reply, letters } = node.handle(request);
+            let Answer { reply, letters } = node.handle(NodeId::SERVER, request);
             let bytes = letters.iter().map(|letter| letter.bytes.clone()).collect();
             let request = request.to_vec();
             self.heard.push(Heard { request, reply: reply.clone(), letters: bytes });
             replies.push(Ok(reply));
-            sent.extend(letters);
+            sent.extend(letters.into_iter().map(|letter| (to, letter)));
         }
         // After all have answered: a node that joins later would not know the letter's run.
-        for Letter { to, bytes } in sent {
+        for (from, Letter { to, bytes }) in sent {
             for to in to {
-                self.node(to).into_iter().for_each(|node| _ = node.handle(&bytes));
+                self.node(to).into_iter().for_each(|node| _ = node.handle(from, &bytes));
             }
         }
         replies

@@ -262,7 +262,7 @@ pub(crate) fn run_site(site: &Site) -> Outcome {
     let (mut from, mut to) = (stdin().lock(), stdout().lock());
     if let Some(bytes) = site.echo {
         let answer = Answer { reply: vec![0; bytes], letters: Vec::new() };
-        return Ok(serve(|_| answer.clone(), &mut from, &mut to, frame::MOST)?);
+        return Ok(serve(|_, _| answer.clone(), &mut from, &mut to, frame::MOST)?);
     }
     let folder = site.folder.join(site.place.to_string());
     std::fs::create_dir_all(&folder)?;
@@ -285,9 +285,9 @@ pub(crate) fn run_site(site: &Site) -> Outcome {
     let keeps = Keeps { folder, holding: [0; 32], wait: Duration::from_secs(5) };
     let mut desk = Desk::new(node).keeping(keeps);
     let mut times: Vec<String> = Vec::new();
-    let answer = |message: &[u8]| {
+    let answer = |from: NodeId, message: &[u8]| {
         let (clock, before) = (Clock::start(), LEDGER.load(Ordering::Relaxed));
-        let answer = desk.handle(message);
+        let answer = desk.handle(from, message);
         let book = (LEDGER.load(Ordering::Relaxed) - before) as f64 * 1e-9;
         times.push(format!("{} {book}\n", clock.wall()));
         answer

@@ -70,10 +70,11 @@ impl Party {
         let most = self.frame_bytes;
         let broken = |error: frame::FrameError| Error::data("node::frame", error.to_string());
         match self.desk(open) {
-            Ok(mut desk) => serve(|message| desk.handle(message), from, to, most).map_err(broken),
+            Ok(mut desk) => serve(|sender, message| desk.handle(sender, message), from, to, most)
+                .map_err(broken),
             Err(error) => {
                 let why = self.without_folder(&error.to_string());
-                let no = |message: &[u8]| match parse(message) {
+                let no = |_: NodeId, message: &[u8]| match parse(message) {
                     Ok((envelope, _)) => refuse(&envelope, error.code(), &why),
                     Err(_) => steffle::protocol::Answer::default(),
                 };

@@ -40,6 +40,15 @@ impl Identity {
     pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
         self.0.sign(message).to_bytes()
     }
+
+    /// Signs a letter to other sites; returns the public key and the signature. The same letter has the
+    /// same signature.
+    pub fn sign_letter(&self, letter: &[u8]) -> [u8; 96] {
+        let mut signed = [0; 96];
+        signed[..32].copy_from_slice(&self.public());
+        signed[32..].copy_from_slice(&self.sign(&letter_hash(letter)));
+        signed
+    }
 }
 
 impl fmt::Debug for Identity {
@@ -52,6 +61,13 @@ impl Fingerprint {
     /// Of a public key.
     pub fn of(public: &Hash) -> Self {
         Self::of_bytes(public)
+    }
+
+    /// Returns whose letter it is; `None` where the signature is not that of the key before it.
+    pub fn of_letter(letter: &[u8], signed: &[u8; 96]) -> Option<Self> {
+        let (public, signature) = signed.split_first_chunk::<32>()?;
+        is_signed(public, &letter_hash(letter), signature.try_into().ok()?)
+            .then(|| Self::of(public))
     }
 
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
@@ -196,8 +212,16 @@ impl Hello {
     }
 
     pub(crate) fn is_signed(&self, message: &[u8]) -> bool {
-        let signature = Signature::from_bytes(&self.signature);
-        VerifyingKey::from_bytes(&self.identity)
-            .is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
+        is_signed(&self.identity, message, &self.signature)
     }
+}
+
+fn is_signed(public: &Hash, message: &[u8], signature: &[u8; 64]) -> bool {
+    let signature = Signature::from_bytes(signature);
+    VerifyingKey::from_bytes(public).is_ok_and(|key| key.verify_strict(message, &signature).is_ok())
+}
+
+/// What a signature of a letter is about: no hello has the same first part.
+fn letter_hash(letter: &[u8]) -> Hash {
+    hash(&[b"steffle letter 1", letter])
 }

@@ -21,7 +21,7 @@ use steffle_wire::{
 };
 
 use crate::journal::own;
-use crate::transcript::{Sent, Tape, read_so_far};
+use crate::transcript::{Frame, Sent, Tape, read_so_far};
 
 /// A node and its record.
 pub struct Desk {
@@ -48,7 +48,7 @@ struct Record {
     /// Where the answer to every message stands, by the message's hash, and how long it is.
     answers: HashMap<[u8; 32], (u64, usize)>,
     /// Messages of processes before this one that the node has not taken in.
-    behind: Vec<(Vec<u8>, Vec<u8>)>,
+    behind: Vec<(Frame, Vec<u8>)>,
 }
 
 impl Desk {
@@ -63,27 +63,36 @@ impl Desk {
         Self { keeps: Some(keeps), ..self }
     }
 
-    /// Answers a request, or takes a letter in.
-    pub fn handle(&mut self, message: &[u8]) -> Answer {
-        let Ok((envelope, _)) = parse(message) else { return self.node.handle(message) };
-        match self.answered(&envelope, message) {
+    /// Answers a request, or takes a letter in. `from` is the sender as the transport knows it; what it may
+    /// not send touches no record.
+    pub fn handle(&mut self, from: NodeId, message: &[u8]) -> Answer {
+        let envelope = match parse(message) {
+            Ok((envelope, _)) if envelope.check_sender(from).is_ok() => envelope,
+            _ => return self.node.handle(from, message),
+        };
+        match self.answered(from, &envelope, message) {
             Ok(answer) => answer,
             Err(error) => refuse(&envelope, "steffle::node::record", &error),
         }
     }
 
-    fn answered(&mut self, envelope: &Envelope, message: &[u8]) -> Result<Answer, String> {
-        let Some(keeps) = &self.keeps else { return Ok(self.node.handle(message)) };
+    fn answered(
+        &mut self,
+        from: NodeId,
+        envelope: &Envelope,
+        message: &[u8],
+    ) -> Result<Answer, String> {
+        let Some(keeps) = &self.keeps else { return Ok(self.node.handle(from, message)) };
         if self.record.as_ref().is_none_or(|record| record.run != envelope.run) {
             let begins = envelope.kind == Kind::Describe && envelope.part == Part::Request;
             // A message of a run that nobody began changes nothing here.
             let Some(other) = Record::open(keeps, envelope.run, begins)? else {
-                return Ok(self.node.handle(message));
+                return Ok(self.node.handle(from, message));
             };
             self.record = Some(other);
         }
-        let Some(record) = &mut self.record else { return Ok(self.node.handle(message)) };
-        let hash = Sha256::digest(message).into();
+        let Some(record) = &mut self.record else { return Ok(self.node.handle(from, message)) };
+        let hash = hash(from, message);
         if let Some(answer) = record.answer(&hash)? {
             return Ok(answer);
         }
@@ -92,7 +101,7 @@ impl Desk {
             record.behind.clear();
         }
         for (before, answer) in std::mem::take(&mut record.behind) {
-            if encoded(&self.node.take_in_again(&before)) != answer {
+            if encoded(&self.node.take_in_again(before.node, &before.bytes)) != answer {
                 return Err(
                     "this site does not answer as it did before it was started again: its \
                             data have changed, or its noise is in no ledger"
@@ -100,14 +109,14 @@ impl Desk {
                 );
             }
         }
-        let answer = self.node.handle(message);
+        let answer = self.node.handle(from, message);
         // A refusal changes nothing, and another time there may be none; unless it is part of what masks
         // are named after.
         let refused = parse(&answer.reply).is_ok_and(|(reply, _)| reply.part == Part::Refusal);
         if refused && !self.node.remembers(message) {
             return Ok(answer);
         }
-        record.keep(hash, message, &answer)?;
+        record.keep(hash, (from, message), &answer)?;
         Ok(answer)
     }
 }
@@ -143,8 +152,8 @@ impl Record {
         let heard = heard.cut(1 + 2 * pairs);
         let (mut answers, mut behind) = (HashMap::new(), Vec::with_capacity(pairs));
         for at in (1..heard.frames.len()).step_by(2) {
-            let (asked, said) = (&heard.frames[at].bytes, &heard.frames[at + 1].bytes);
-            let hash = Sha256::digest(asked).into();
+            let (asked, said) = (&heard.frames[at], &heard.frames[at + 1].bytes);
+            let hash = hash(asked.node, &asked.bytes);
             answers.insert(hash, (heard.begins[at + 1], said.len()));
             behind.push((asked.clone(), said.clone()));
         }
@@ -166,14 +175,24 @@ impl Record {
         answer.map(Some).map_err(|error| format!("its record is damaged: {error}"))
     }
 
-    fn keep(&mut self, hash: [u8; 32], message: &[u8], answer: &Answer) -> Result<(), String> {
+    fn keep(
+        &mut self,
+        hash: [u8; 32],
+        (from, message): (NodeId, &[u8]),
+        answer: &Answer,
+    ) -> Result<(), String> {
         let said = encoded(answer);
         let failed = |error: io::Error| format!("its record cannot be written: {error}");
-        self.tape.frame(Sent::Request, NodeId::SERVER, message).map_err(failed)?;
+        self.tape.frame(Sent::Request, from, message).map_err(failed)?;
         let begin = self.tape.frame(Sent::Answer, NodeId::SERVER, &said).map_err(failed)?;
         self.answers.insert(hash, (begin, said.len()));
         Ok(())
     }
+}
+
+/// What an answer is found by: a message, and who sent it.
+fn hash(from: NodeId, message: &[u8]) -> [u8; 32] {
+    Sha256::new().chain_update(from.0.to_le_bytes()).chain_update(message).finalize().into()
 }
 
 /// Waits until a file is this process's own.
@@ -207,7 +226,7 @@ fn encoded(answer: &Answer) -> Vec<u8> {
 
 /// A refusal by somebody who has no node to refuse, or cannot let it answer.
 pub fn refuse(envelope: &Envelope, code: &str, why: &str) -> Answer {
-    if envelope.part == Part::Letter {
+    if envelope.part.is_letter() {
         return Answer::default();
     }
     let on = Envelope { from: envelope.to, to: envelope.from, part: Part::Refusal, ..*envelope };

@@ -1,6 +1,10 @@
-//! Frames: a length in eight bytes, little-endian, then as many bytes.
+//! Frames: a length in eight bytes, little-endian, then as many bytes. A frame to a node begins with the
+//! number of its sender in four bytes, little-endian: 0 for the server, sites from 1 in the order of the
+//! roster. The transport writes it, so that no sender can write another's.
 
 use std::io::{self, Read, Write};
+
+use steffle_wire::NodeId;
 
 /// The most bytes of a frame, unless somebody says otherwise: a handover of ten million records.
 pub const MOST: u64 = 4 << 30;
@@ -27,6 +31,12 @@ pub enum FrameError {
         /// Bytes that were announced.
         expected: u64,
     },
+    /// A frame to a node without the number of its sender.
+    #[error(
+        "a frame that does not begin with the number of its sender: what carries messages to this \
+         node is of another version; install the steffle_relay.py that came with this program"
+    )]
+    Sender,
     /// The stream failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -73,6 +83,22 @@ pub fn write(to: &mut impl Write, frame: &[u8], most: u64) -> Result<(), FrameEr
     Ok(to.flush()?)
 }
 
+/// The contents of a frame to a node.
+pub fn to_node(from: NodeId, message: &[u8]) -> Vec<u8> {
+    [&from.0.to_le_bytes()[..], message].concat()
+}
+
+/// Splits the contents of a frame to a node into sender and message. Refuses a frame that begins with a
+/// message, as relays sent them that did not say who sent it.
+pub fn at_node(frame: &[u8]) -> Result<(NodeId, &[u8]), FrameError> {
+    match frame.split_first_chunk() {
+        Some((from, message)) if *from != steffle_wire::MAGIC => {
+            Ok((NodeId(u32::from_le_bytes(*from)), message))
+        }
+        _ => Err(FrameError::Sender),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +120,15 @@ mod tests {
         }
         let error = read(&mut &pipe[8..18], 1000).unwrap_err();
         assert!(matches!(error, FrameError::Truncated { found: 2, expected: 3 }), "{error}");
+    }
+
+    #[test]
+    fn frames_to_nodes_say_who_sent_them() {
+        let frame = to_node(NodeId(7), b"STFL and so on");
+        assert_eq!(at_node(&frame).unwrap(), (NodeId(7), &b"STFL and so on"[..]));
+        for other in [&b"STFL and so on"[..], b"abc", b""] {
+            assert!(at_node(other).unwrap_err().to_string().contains("steffle_relay.py"));
+        }
     }
 
     #[test]

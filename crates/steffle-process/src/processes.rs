@@ -72,9 +72,9 @@ impl Processes {
         self.children.iter().map(|party| party.child.id()).collect()
     }
 
-    fn send(&mut self, place: usize, message: &[u8]) -> Result<(), String> {
+    fn send(&mut self, place: usize, (from, message): Sent<'_>) -> Result<(), String> {
         let party = self.children.get_mut(place).ok_or("no such node")?;
-        let sent = party.requests.as_ref().map(|to| to.send(message.to_vec()));
+        let sent = party.requests.as_ref().map(|to| to.send(frame::to_node(from, message)));
         if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(party.ended()) }
     }
 
@@ -102,7 +102,7 @@ impl Processes {
     fn answer(
         &mut self,
         place: usize,
-        message: &[u8],
+        message: Sent<'_>,
         sent: Result<(), String>,
         until: Instant,
     ) -> Result<Answer, String> {
@@ -118,11 +118,12 @@ impl Processes {
         answer
     }
 
-    fn deliver(&mut self, Letter { to, bytes }: &Letter) -> Result<(), Lost> {
-        let sent: Vec<_> = to.iter().map(|&node| self.send(place(node), bytes)).collect();
+    fn deliver(&mut self, from: NodeId, Letter { to, bytes }: &Letter) -> Result<(), Lost> {
+        let letter = (from, &bytes[..]);
+        let sent: Vec<_> = to.iter().map(|&node| self.send(place(node), letter)).collect();
         let until = Instant::now() + self.patience.reply;
         for (&node, sent) in to.iter().zip(sent) {
-            let taken = self.answer(place(node), bytes, sent, until);
+            let taken = self.answer(place(node), letter, sent, until);
             taken.map_err(|why| Lost { node, why })?;
         }
         Ok(())
@@ -136,25 +137,32 @@ impl Transport for Processes {
 
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
         let sent: Vec<Result<(), String>> =
-            requests.iter().map(|(node, bytes)| self.send(place(*node), bytes)).collect();
+            requests.iter().map(|&(node, bytes)| self.send(place(node), asked(bytes))).collect();
         let until = Instant::now() + self.patience.reply;
         let (mut replies, mut letters) = (Vec::with_capacity(requests.len()), Vec::new());
         for (&(node, request), sent) in requests.iter().zip(sent) {
-            let answer = self.answer(place(node), request, sent, until);
+            let answer = self.answer(place(node), asked(request), sent, until);
             replies.push(answer.map_err(|why| Lost { node, why }).map(|answer| {
-                letters.extend(answer.letters);
+                letters.extend(answer.letters.into_iter().map(|letter| (node, letter)));
                 answer.reply
             }));
         }
         if replies.iter().all(Result::is_ok) {
-            for letter in &letters {
-                if let Err(lost) = self.deliver(letter) {
+            for (from, letter) in &letters {
+                if let Err(lost) = self.deliver(*from, letter) {
                     return vec![Err(lost); requests.len()];
                 }
             }
         }
         replies
     }
+}
+
+/// A message, and who sends it.
+type Sent<'a> = (NodeId, &'a [u8]);
+
+fn asked(request: &[u8]) -> Sent<'_> {
+    (NodeId::SERVER, request)
 }
 
 /// Node 0 is the server, which nobody can ask.

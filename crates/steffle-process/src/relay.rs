@@ -7,7 +7,8 @@
 //! - in: `u32` the same count; per request, in the same order, `u8` a status (0: a reply, 1: lost),
 //!   `u64` a length, and the reply, or in UTF-8 why there is none.
 //!
-//! A site's process gets a request or a letter as one frame and answers with one frame, an
+//! A site's process gets a request or a letter as one frame, which begins with `u32` the sender (0: the
+//! server) as whoever carries it knows it, not as the message says, and answers with one frame, an
 //! [`Answer`](steffle_wire::Answer): `u64` a length and the reply (empty to a letter); `u32` how many
 //! letters; per letter `u64` how many addressees, `u32` each of them, `u64` a length, and the letter.
 //! Whoever carries them delivers all letters, in the order of the sites that wrote them, and waits

@@ -42,6 +42,17 @@ pub enum CodecError {
         /// What came.
         found: String,
     },
+    /// Somebody sent what only another party may send.
+    #[error(
+        "{message} came from {carrier}: the server sends requests, sites send letters, each in its \
+         own name"
+    )]
+    Sender {
+        /// What came.
+        message: String,
+        /// The sender as the transport knows it.
+        carrier: super::NodeId,
+    },
     /// Not from or for this party, or of a time that is over.
     #[error("{0}")]
     Order(String),

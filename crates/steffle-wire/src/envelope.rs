@@ -7,9 +7,10 @@ use super::codec::{CodecError, Encode, Reader, Writer};
 use super::transport::Answer;
 
 /// The protocol version. Other versions are refused.
-pub const VERSION: u16 = 9;
+pub const VERSION: u16 = 10;
 
-const MAGIC: [u8; 4] = *b"STFL";
+/// What every message begins with.
+pub const MAGIC: [u8; 4] = *b"STFL";
 
 /// Which run a message belongs to.
 ///
@@ -130,6 +131,15 @@ pub enum Part {
     Refusal = 3,
     /// One site to another; the server does not read it.
     Letter = 4,
+    /// The same with the sender's key and signature at its end ([`signed`]).
+    SignedLetter = 5,
+}
+
+impl Part {
+    /// Whether one site sends it to another.
+    pub fn is_letter(self) -> bool {
+        matches!(self, Self::Letter | Self::SignedLetter)
+    }
 }
 
 /// What stands on every message.
@@ -189,6 +199,27 @@ pub fn seal_in(room: Vec<u8>, envelope: &Envelope, payload: &impl Encode) -> Vec
 /// Bytes before the payload.
 const HEADER: usize = 76;
 
+/// Where the part stands in a message.
+const PART: usize = 7;
+
+/// Bytes of a public key and a signature.
+pub const SIGNATURE: usize = 32 + 64;
+
+/// Signs a letter: `sign` gets the whole message, and gives the sender's public key and its signature.
+pub fn signed(mut letter: Vec<u8>, sign: impl FnOnce(&[u8]) -> [u8; SIGNATURE]) -> Vec<u8> {
+    if let Some(part) = letter.get_mut(PART) {
+        *part = Part::SignedLetter as u8;
+    }
+    let signature = sign(&letter);
+    letter.extend(signature);
+    letter
+}
+
+/// Splits a signed letter into the message and its key and signature; `None` where it is too short.
+pub fn split_signed(letter: &[u8]) -> Option<(&[u8], &[u8; SIGNATURE])> {
+    letter.split_last_chunk().filter(|(message, _)| message.len() >= HEADER)
+}
+
 /// What a message says, whoever said it when: the same question has the same payload in every run.
 pub fn payload(bytes: &[u8]) -> &[u8] {
     bytes.get(HEADER..).unwrap_or_default()
@@ -210,6 +241,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Envelope, Reader<'_>), CodecError> {
         2 => Part::Reply,
         3 => Part::Refusal,
         4 => Part::Letter,
+        5 => Part::SignedLetter,
         found => return Err(CodecError::Tag { what: "part", found }),
     };
     let (from, to) = (NodeId(reader.u32()?), NodeId(reader.u32()?));
@@ -238,6 +270,22 @@ impl Envelope {
     pub fn answered_in(&self, room: Vec<u8>, me: NodeId, reply: &impl Encode) -> Answer {
         let replied = Self { from: me, to: self.from, part: Part::Reply, ..*self };
         Answer { reply: seal_in(room, &replied, reply), letters: Vec::new() }
+    }
+
+    /// Refuses a message that its sender may not send to a node: `carrier` is the sender as the transport
+    /// knows it. Requests come from the server, letters from sites, and nobody writes in another's name.
+    pub fn check_sender(&self, carrier: NodeId) -> Result<(), CodecError> {
+        let allowed = match self.part {
+            Part::Request => carrier == NodeId::SERVER,
+            Part::Letter | Part::SignedLetter => {
+                carrier != NodeId::SERVER && carrier != NodeId::ALL
+            }
+            Part::Reply | Part::Refusal => false,
+        };
+        if allowed && self.from == carrier {
+            return Ok(());
+        }
+        Err(CodecError::Sender { message: self.to_string(), carrier })
     }
 
     /// Refuses an envelope that is not the expected one, by name.

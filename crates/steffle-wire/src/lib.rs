@@ -35,7 +35,8 @@ pub use classes::Classes;
 pub use codec::{CodecError, Decode, Encode, Reader, Writer, decode, decode_in};
 pub use counts::{Count, CountReply, Decisions, NoisyCounts, NoisyTotals, PublicCounts};
 pub use envelope::{
-    Envelope, Kind, NodeId, Part, RunId, SchemaHash, VERSION, open, parse, payload, seal, seal_in,
+    Envelope, Kind, MAGIC, NodeId, Part, RunId, SIGNATURE, SchemaHash, VERSION, open, parse,
+    payload, seal, seal_in, signed, split_signed,
 };
 pub use features::{FeatureReply, FeatureRows, FeatureShare, FeatureSums};
 pub use fit::{FitQuestion, FitSums, LENGTHS, MOST_FACTORED, Metric, Tables};

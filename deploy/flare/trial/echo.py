@@ -21,7 +21,8 @@ def write(body: bytes) -> None:
 
 
 if sys.argv[1] == "node":
-    (back,) = struct.unpack_from("<Q", read())
+    # A frame to a node begins with the number of its sender.
+    (back,) = struct.unpack_from("<Q", read(), 4)
     reply = struct.pack("<Q", back) + bytes(back) + struct.pack("<I", 0)
     write(reply)
     while read():

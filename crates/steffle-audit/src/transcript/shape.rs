@@ -88,7 +88,7 @@ fn read_as(
             plain(kind, envelope.part, reader)?;
             Says::Public
         }
-        (Part::Letter, _) => {
+        (Part::Letter | Part::SignedLetter, _) => {
             return Err(CodecError::Shape("a letter from site to site".to_owned()));
         }
     };

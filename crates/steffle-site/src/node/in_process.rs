@@ -71,13 +71,13 @@ impl InProcess {
         self.each(|node| Node { ended: Ended::AskedAgain, ..node })
     }
 
-    fn deliver(&mut self, letters: Vec<Letter>) {
+    fn deliver(&mut self, from: NodeId, letters: Vec<Letter>) {
         for Letter { to, bytes } in letters {
             for node in to {
                 // Node 0 is the server, which reads no letter.
                 let at = (node.0 as usize).wrapping_sub(1);
                 if let Some(node) = self.nodes.get_mut(at) {
-                    node.handle(&bytes);
+                    node.handle(from, &bytes);
                 }
             }
         }
@@ -135,16 +135,16 @@ impl Transport for InProcess {
             }
         }
         let weight: usize = asked.iter().map(|(node, request)| node.weight(request)).sum();
-        let handle = |(node, request): (&mut Node, &[u8])| node.handle(request);
+        let handle = |(node, request): (&mut Node, &[u8])| node.handle(NodeId::SERVER, request);
         let answers: Vec<Answer> = if weight < PARALLEL_FROM {
             asked.into_iter().map(handle).collect()
         } else {
             asked.into_par_iter().map(handle).collect()
         };
         let mut replies = Vec::with_capacity(requests.len());
-        for Answer { reply, letters } in answers {
+        for (&(from, _), Answer { reply, letters }) in requests.iter().zip(answers) {
             replies.push(Ok(reply));
-            self.deliver(letters);
+            self.deliver(from, letters);
         }
         // What is left was asked of somebody who is not here.
         let lost =

@@ -13,7 +13,7 @@ use steffle_masks::{
 };
 use steffle_privacy::ledger::{NoiseKind, Offer};
 use steffle_wire::{
-    Envelope, Kind, MaskTerms, Meet, NodeId, Opening, Reader, Refused, Role, TakeIn, decode,
+    Envelope, Join, Kind, MaskTerms, Meet, NodeId, Opening, Reader, Refused, Role, TakeIn, decode,
 };
 
 /// The code of what is refused because of masks.
@@ -140,10 +140,7 @@ impl Masking {
         }
         self.withstands(colluders.into())?;
         if role != Role::Both {
-            return Err(refused(
-                "under masks every site has both divisions: what a holder elsewhere is sent, and what it \
-                 sends back, is about one silo",
-            ));
+            return Err(divided());
         }
         if !self.simulated {
             let records = records();
@@ -281,6 +278,28 @@ fn without_letters(kind: Kind, payload: &[u8]) -> Result<(), Refused> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a run of other parties than those that met.
+pub(super) fn fits(payload: &[u8], sites: usize) -> Result<(), Refused> {
+    let join: Join = decode(Reader::new(payload))?;
+    if join.silos as usize == sites && join.holders == 0 {
+        return Ok(());
+    }
+    Err(refused("the run has other parties than those that have met"))
+}
+
+/// Refuses masks where there is no key.
+pub(super) fn nobody() -> Refused {
+    refused("this site has no key")
+}
+
+/// Refuses masks at a site with one division.
+pub(super) fn divided() -> Refused {
+    refused(
+        "under masks every site has both divisions: what a holder elsewhere is sent, and what it sends \
+         back, is about one silo",
+    )
 }
 
 /// A refusal because of masks.

@@ -16,6 +16,7 @@ mod mask;
 mod once;
 mod party;
 mod refusal;
+mod sender;
 mod shared_rounds;
 mod told;
 
@@ -24,6 +25,7 @@ pub use holding::{Encoded, Holding, Taken};
 pub use in_process::{Embedded, InProcess, everybody};
 pub use mask::{MaskPolicy, Masking};
 pub use refusal::RARE_COLUMN;
+pub use sender::Correspondence;
 
 use std::sync::Arc;
 
@@ -31,11 +33,12 @@ use steffle_model::scores::OutputScores;
 use steffle_privacy::ledger::{Ended, Ledger};
 use steffle_wire::{
     Answer, Describe, Described, Envelope, Join, Kind, Masked, Meet, NodeId, Part, Reader, Refused,
-    RunId, SchemaHash, Scores, Summed, decode, parse, payload, seal,
+    Role, RunId, Scores, Summed, decode, parse, payload, seal,
 };
 
-use self::mask::{Cover, Stage};
+use self::mask::{Cover, Stage, fits, nobody};
 use self::party::Party;
+use self::sender::unreadable;
 use crate::division::Objective;
 
 /// Makes scores of their name; `None` for a name it does not know.
@@ -63,6 +66,8 @@ pub struct Node {
     /// Key, peers and journal, where it has any.
     masking: Option<Masking>,
     stage: Stage,
+    /// Signs its letters, and says whose letters it takes.
+    correspondence: Option<Correspondence>,
     /// Its number in the run; all, before it has one.
     me: NodeId,
     run: Option<RunId>,
@@ -95,6 +100,7 @@ impl Node {
             audited: false,
             masking: None,
             stage: Stage::Clear,
+            correspondence: None,
             me: NodeId::ALL,
             run: None,
             party: None,
@@ -141,17 +147,28 @@ impl Node {
         self
     }
 
+    /// The same with a key for letters.
+    #[must_use]
+    pub fn corresponding(mut self, correspondence: Correspondence) -> Self {
+        self.correspondence = Some(correspondence);
+        self
+    }
+
     /// Answers a request, or takes a letter in. There is always a reply to a request: where it is no
-    /// answer, it is a [`Refused`].
-    pub fn handle(&mut self, message: &[u8]) -> Answer {
+    /// answer, it is a [`Refused`]. `from` is the sender as the transport knows it; a message that it may
+    /// not send changes nothing.
+    pub fn handle(&mut self, from: NodeId, message: &[u8]) -> Answer {
         let (envelope, reader) = match parse(message) {
             Ok(parsed) => parsed,
             Err(error) => return self.refuse(&unreadable(), &error.into()),
         };
-        if envelope.part == Part::Letter {
+        if let Err(error) = envelope.check_sender(from) {
+            return self.refuse(&Envelope { from, ..envelope }, &error.into());
+        }
+        if envelope.part.is_letter() {
             // Under masks there is nobody whose letter could be for this site alone.
             if let (Stage::Clear, Some(party)) = (&self.stage, &mut self.party) {
-                party.receive(&envelope, message);
+                party.receive(&envelope, message, self.correspondence.as_ref());
             }
             return Answer::default();
         }
@@ -163,7 +180,10 @@ impl Node {
                 let refused = if self.discreet { self.told(refused) } else { refused };
                 self.refuse(&envelope, &refused)
             }
-            Ok(answer) => {
+            Ok(mut answer) => {
+                if let Some(correspondence) = &self.correspondence {
+                    correspondence.sign(&mut answer);
+                }
                 // In the room of the last: there is one for every round.
                 let said = self.last.get_or_insert_default();
                 said.sequence = envelope.sequence;
@@ -177,9 +197,9 @@ impl Node {
 
     /// Takes in what this site was asked and answered before its process began, to be where it was: where the
     /// book of the run was closed since, nothing new can be paid for, and what was said is said again.
-    pub fn take_in_again(&mut self, message: &[u8]) -> Answer {
+    pub fn take_in_again(&mut self, from: NodeId, message: &[u8]) -> Answer {
         let before = std::mem::replace(&mut self.ended, Ended::AskedAgain);
-        let answer = self.handle(message);
+        let answer = self.handle(from, message);
         self.ended = before;
         answer
     }
@@ -234,9 +254,6 @@ impl Node {
         message: &[u8],
         reader: Reader<'_>,
     ) -> Result<Answer, Refused> {
-        if envelope.part != Part::Request || envelope.from != NodeId::SERVER {
-            return Err(Refused::state(format!("no request: {envelope}")));
-        }
         if envelope.kind == Kind::Describe {
             return self.describe(envelope, message, decode(reader)?);
         }
@@ -348,6 +365,7 @@ impl Node {
                 masking.describe(envelope, message, terms, || self.holding.digests())?
             }
             (None, None) => Stage::Clear,
+            (None, Some(_)) if described.role != Role::Both => return Err(mask::divided()),
             (None, Some(_)) => {
                 return Err(mask::refused(
                     "this site has no key: `steffle silo key` makes one, and [peers] of its silo.toml \
@@ -420,33 +438,6 @@ impl Node {
         let envelope =
             Envelope { from: self.me, to: envelope.from, part: Part::Refusal, ..*envelope };
         Answer { reply: seal(&envelope, refused), letters: Vec::new() }
-    }
-}
-
-/// Refuses a run of other parties than those that met.
-fn fits(payload: &[u8], sites: usize) -> Result<(), Refused> {
-    let join: Join = decode(Reader::new(payload))?;
-    if join.silos as usize == sites && join.holders == 0 {
-        return Ok(());
-    }
-    Err(mask::refused("the run has other parties than those that have met"))
-}
-
-fn nobody() -> Refused {
-    mask::refused("this site has no key")
-}
-
-/// What a refusal of bytes that are no message stands on.
-fn unreadable() -> Envelope {
-    Envelope {
-        run: RunId([0; 16]),
-        schema: SchemaHash([0; 32]),
-        from: NodeId::SERVER,
-        to: NodeId::ALL,
-        sequence: 0,
-        round: 0,
-        kind: Kind::Unknown,
-        part: Part::Request,
     }
 }
 

@@ -18,6 +18,7 @@ use steffle_wire::{
 
 use super::letters::Letters;
 use super::once::Once;
+use super::sender::{Correspondence, verified};
 use crate::division::Silo;
 use crate::division::records::{RecordsDivision, RowCap};
 
@@ -76,12 +77,17 @@ impl Party {
     }
 
     /// Takes in a letter of another site of this run.
-    pub(super) fn receive(&mut self, envelope: &Envelope, letter: &[u8]) {
+    pub(super) fn receive(
+        &mut self,
+        envelope: &Envelope,
+        letter: &[u8],
+        keys: Option<&Correspondence>,
+    ) {
         let sender = (1..=self.join.silos + self.join.holders).contains(&envelope.from.0);
         let mine = envelope.to == NodeId::ALL && envelope.from != self.me;
         let ours = envelope.run == self.run && envelope.schema == self.schema;
         if sender && mine && ours {
-            self.letters.keep(envelope, letter);
+            self.letters.keep(envelope, verified(keys, envelope, letter));
         }
     }
 

@@ -15,7 +15,7 @@ use steffle_server::federation::{Agreement, Federation, Pooling, RunKind};
 use steffle_server::train::OneShotTerms;
 use steffle_wire::{
     Batch, CodecError, Done, Encode, Form, Letter, Loss, Lost, Opening, PassQuestion, Pull,
-    PullCell, Question, Transport, open,
+    PullCell, Question, SchemaHash, Transport, open,
 };
 
 use super::*;
@@ -26,6 +26,7 @@ mod hostile;
 mod killed;
 mod masks;
 mod rare;
+mod senders;
 mod shared_rounds;
 mod shares;
 
@@ -233,7 +234,7 @@ fn joined() -> (Node, Envelope) {
         part: Part::Request,
     };
     let mut node = nodes.remove(0);
-    node.handle(&seal(&envelope(1, Kind::Describe), &Describe::default()));
+    node.handle(NodeId::SERVER, &seal(&envelope(1, Kind::Describe), &Describe::default()));
     let join = Join {
         schema: Vec::new(),
         model: "logistic".to_owned(),
@@ -243,7 +244,7 @@ fn joined() -> (Node, Envelope) {
         silos: 2,
         holders: 0,
     };
-    let answer = node.handle(&seal(&envelope(2, Kind::Join), &join));
+    let answer = node.handle(NodeId::SERVER, &seal(&envelope(2, Kind::Join), &join));
     let expected = Envelope {
         from: NodeId::at(0),
         to: NodeId::SERVER,
@@ -258,15 +259,17 @@ fn joined() -> (Node, Envelope) {
 fn the_same_request_gets_the_same_bytes_and_another_one_is_refused() {
     let (mut node, envelope) = joined();
     let request = seal(&envelope, &Loss { theta: vec![0.1; 3] });
-    let first = node.handle(&request);
+    let first = node.handle(NodeId::SERVER, &request);
     assert_eq!(parse(&first.reply).unwrap().0.part, Part::Reply);
-    assert_eq!(node.handle(&request), first);
+    assert_eq!(node.handle(NodeId::SERVER, &request), first);
     let other = seal(&envelope, &Loss { theta: vec![0.2; 3] });
-    assert!(refusal(&node.handle(&other)).text.contains("trip 3 was another request"));
+    assert!(
+        refusal(&node.handle(NodeId::SERVER, &other)).text.contains("trip 3 was another request")
+    );
     let late = seal(&Envelope { sequence: 2, ..envelope }, &Loss { theta: vec![0.1; 3] });
-    assert!(refusal(&node.handle(&late)).text.contains("trip 2 is over"));
+    assert!(refusal(&node.handle(NodeId::SERVER, &late)).text.contains("trip 2 is over"));
     // And what was said is still what is said.
-    assert_eq!(node.handle(&request), first);
+    assert_eq!(node.handle(NodeId::SERVER, &request), first);
 }
 
 #[test]
@@ -275,16 +278,16 @@ fn what_is_meant_for_somebody_else_is_refused_by_name() {
     let mut refused = |change: &dyn Fn(&mut Envelope)| {
         let mut changed = envelope;
         change(&mut changed);
-        refusal(&node.handle(&seal(&changed, &Loss { theta: vec![0.1; 3] }))).text
+        refusal(&node.handle(NodeId::SERVER, &seal(&changed, &Loss { theta: vec![0.1; 3] }))).text
     };
     assert!(refused(&|e| e.run = RunId([9; 16])).contains("another run"));
     assert!(refused(&|e| e.to = NodeId(2)).contains("to node 2"));
-    assert!(refused(&|e| e.from = NodeId(2)).contains("no request"));
+    assert!(refused(&|e| e.from = NodeId(2)).contains("came from the server"));
     assert!(refused(&|e| e.schema = SchemaHash([9; 32])).contains("another schema"));
-    assert!(refused(&|e| e.part = Part::Reply).contains("no request"));
+    assert!(refused(&|e| e.part = Part::Reply).contains("came from the server"));
     assert!(refused(&|e| e.kind = Kind::Join).contains("joined the run already"));
     assert!(refused(&|e| e.kind = Kind::Round).contains("batch"));
-    let bytes = refusal(&node.handle(b"no message at all")).text;
+    let bytes = refusal(&node.handle(NodeId::SERVER, b"no message at all")).text;
     assert!(bytes.contains("not a message") || bytes.contains("message"), "{bytes}");
 }
 
@@ -296,7 +299,7 @@ fn what_comes_before_its_time_is_refused() {
         let question = Cow::Owned(question(0.1, Batch::All));
         seal(&envelope, &steffle_wire::Round { question, noise: None, share: None })
     };
-    let closed = refusal(&node.handle(&round(1, 3)));
+    let closed = refusal(&node.handle(NodeId::SERVER, &round(1, 3)));
     assert_eq!(closed.code, "steffle::ledger::closed");
     let offer = Offer {
         run: String::new(),
@@ -310,11 +313,14 @@ fn what_comes_before_its_time_is_refused() {
         noise: NoiseKind::Simulation,
     };
     let opening = Envelope { kind: Kind::Open, sequence: 4, ..envelope };
-    node.handle(&seal(&opening, &Opening::plain(offer)));
-    assert_eq!(parse(&node.handle(&round(1, 5)).reply).unwrap().0.part, Part::Reply);
-    assert!(refusal(&node.handle(&round(1, 6))).text.contains("round 1 is over"));
+    node.handle(NodeId::SERVER, &seal(&opening, &Opening::plain(offer)));
+    assert_eq!(
+        parse(&node.handle(NodeId::SERVER, &round(1, 5)).reply).unwrap().0.part,
+        Part::Reply
+    );
+    assert!(refusal(&node.handle(NodeId::SERVER, &round(1, 6))).text.contains("round 1 is over"));
     let mut nodes = apart();
-    let early = refusal(&nodes[2].handle(&round(1, 3)));
+    let early = refusal(&nodes[2].handle(NodeId::SERVER, &round(1, 3)));
     assert!(early.text.contains("another run"), "{early}");
 }
 

@@ -82,7 +82,7 @@ impl Relay {
         let mut replies = Vec::new();
         let mut letters = Vec::new();
         for (node, request) in requests {
-            let answer = self.sites[*node as usize - 1].ask(request);
+            let answer = self.sites[*node as usize - 1].ask(0, request);
             let mut rest = &answer[..];
             let length = u64::from_le_bytes(take(&mut rest)) as usize;
             replies.push(Ok(rest[..length].to_vec()));
@@ -91,16 +91,24 @@ impl Relay {
                 let to = u64::from_le_bytes(take(&mut rest));
                 let to: Vec<u32> = (0..to).map(|_| u32::from_le_bytes(take(&mut rest))).collect();
                 let length = u64::from_le_bytes(take(&mut rest)) as usize;
-                letters.push((to, rest[..length].to_vec()));
+                letters.push((*node, to, rest[..length].to_vec()));
                 rest = &rest[length..];
             }
         }
-        for (to, letter) in letters {
+        for (from, to, letter) in letters {
             for node in to {
-                self.sites[node as usize - 1].ask(&letter);
+                self.sites[node as usize - 1].ask(from, &letter);
             }
         }
         replies
+    }
+
+    /// Hands a site a message of this sender, as a relay would that knows no better; its reply.
+    pub(crate) fn hand(&mut self, place: usize, from: u32, message: &[u8]) -> Vec<u8> {
+        let answer = self.sites[place].ask(from, message);
+        let mut rest = &answer[..];
+        let length = u64::from_le_bytes(take(&mut rest)) as usize;
+        rest[..length].to_vec()
     }
 
     /// Carries one exchange; false when the server has ended.
@@ -156,12 +164,13 @@ impl Drop for Relay {
 }
 
 impl Site {
-    fn ask(&mut self, message: &[u8]) -> Vec<u8> {
+    fn ask(&mut self, from: u32, message: &[u8]) -> Vec<u8> {
+        let message = [&from.to_le_bytes()[..], message].concat();
         for _ in 0..3 {
             let command = &mut self.command;
             let (_, to, from) = self.running.get_or_insert_with(|| spawn(command));
             let sent = to.write_all(&(message.len() as u64).to_le_bytes());
-            let sent = sent.and_then(|()| to.write_all(message)).and_then(|()| to.flush());
+            let sent = sent.and_then(|()| to.write_all(&message)).and_then(|()| to.flush());
             if let Some(answer) = sent.ok().and_then(|()| read(from)) {
                 return answer;
             }

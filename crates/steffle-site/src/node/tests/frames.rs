@@ -74,10 +74,11 @@ impl Hostile {
     }
 
     fn send(&mut self, to: NodeId, bytes: &[u8], random: &mut impl Rng) {
-        let answer = self.nodes[to.0 as usize - 1].handle(bytes);
+        let answer = self.nodes[to.0 as usize - 1].handle(NodeId::SERVER, bytes);
         if !answer.reply.is_empty() {
             parse(&answer.reply).unwrap();
         }
+        let from = to;
         for Letter { to, mut bytes } in answer.letters {
             if random.next_u32().is_multiple_of(4) {
                 mutate(&mut bytes, random);
@@ -85,7 +86,7 @@ impl Hostile {
             for to in to {
                 // A damaged roster names nodes that are not there.
                 if let Some(node) = self.nodes.get_mut((to.0 as usize).wrapping_sub(1)) {
-                    node.handle(&bytes);
+                    node.handle(from, &bytes);
                 }
             }
         }

@@ -70,7 +70,7 @@ fn a_refusal_is_noted_as_an_answer_is() {
         let mut node = houses(3).remove(0).masking(site(0, 3, usual.clone(), &kept[0]));
         let all: Vec<Answer> = own
             .iter()
-            .map(|message| (0..times).map(|_| node.handle(message)).last().unwrap())
+            .map(|message| (0..times).map(|_| node.handle(NodeId::SERVER, message)).last().unwrap())
             .collect();
         all
     };
@@ -103,7 +103,7 @@ fn letters_are_not_taken_in_under_masks() {
     let seen = gathered(tap, Some(1)).unwrap().into_transport().seen;
     let mut node = houses(3).remove(0).masking(site(0, 3, MaskPolicy::default(), &kept[0]));
     let own = seen.iter().filter(|(to, _)| *to == NodeId::at(0));
-    own.for_each(|(_, message)| drop(node.handle(message)));
+    own.for_each(|(_, message)| drop(node.handle(NodeId::SERVER, message)));
     let envelope = Envelope {
         run: agreement().run,
         schema: agreement().schema,
@@ -122,18 +122,18 @@ fn letters_are_not_taken_in_under_masks() {
         part: Part::Request,
         ..envelope
     };
-    assert_eq!(node.handle(&forged), Answer::default());
+    assert_eq!(node.handle(NodeId::at(7), &forged), Answer::default());
     let party = node.party.as_mut().unwrap();
     let letter = party.letters().take::<Loss>(Kind::Release, 0, [NodeId::at(7)].into_iter());
     assert!(letter.is_err(), "it was kept");
     let take = seal(&on(41, Kind::TakeIn), &TakeIn::Classes { epsilon: None });
-    let refused = refusal(&node.handle(&take));
+    let refused = refusal(&node.handle(NodeId::SERVER, &take));
     assert!(refused.text.contains("letters are not taken in"), "{refused}");
     let imputed = ImputedQuestion { theta: vec![0.1; 3] };
-    let refused = refusal(&node.handle(&seal(&on(42, Kind::Imputed), &imputed)));
+    let refused = refusal(&node.handle(NodeId::SERVER, &seal(&on(42, Kind::Imputed), &imputed)));
     assert!(refused.text.contains("does not say why"), "{refused}");
     let gap = steffle_wire::Gap { thetas: vec![vec![0.0; 3], vec![0.1; 3]] };
-    let refused = refusal(&node.handle(&seal(&on(43, Kind::Gap), &gap)));
+    let refused = refusal(&node.handle(NodeId::SERVER, &seal(&on(43, Kind::Gap), &gap)));
     assert!(refused.text.contains("the run is over"), "{refused}");
 }
 
@@ -231,7 +231,7 @@ fn a_description_under_masks_has_no_number() {
         seen.iter().find(|(_, bytes)| parse(bytes).unwrap().0.kind == Kind::Describe).unwrap();
     let mut node =
         houses(3).remove(0).masking(site(0, 3, MaskPolicy::default(), &Shared::default()));
-    let reply = node.handle(message).reply;
+    let reply = node.handle(NodeId::SERVER, message).reply;
     let (_, reader) = parse(&reply).unwrap();
     let Described { records, summary, hello, .. } = decode(reader).unwrap();
     assert_eq!((records, summary.len()), (0, 0));

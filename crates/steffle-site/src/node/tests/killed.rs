@@ -155,7 +155,7 @@ impl Frail {
     fn handle(&mut self, message: &[u8]) -> Vec<u8> {
         loop {
             let node = &mut self.node;
-            match catch_unwind(AssertUnwindSafe(|| node.handle(message))) {
+            match catch_unwind(AssertUnwindSafe(|| node.handle(NodeId::SERVER, message))) {
                 Ok(answer) => {
                     self.heard.push((message.to_vec(), answer.clone()));
                     return answer.reply;
@@ -167,7 +167,7 @@ impl Frail {
                     }
                     self.node = started(1, &self.kept, &self.paid, KEYS);
                     for (message, answer) in &self.heard {
-                        assert_eq!(self.node.take_in_again(message), *answer);
+                        assert_eq!(self.node.take_in_again(NodeId::SERVER, message), *answer);
                     }
                 }
                 Err(why) => resume_unwind(why),

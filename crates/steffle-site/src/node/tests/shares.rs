@@ -72,16 +72,16 @@ fn one_number_is_one_share() {
     // All that comes before the release's own answer is read from the pooled sums after it.
     let play = |again: Option<u64>| {
         let mut node = silos().remove(0);
-        messages[..=release].iter().for_each(|bytes| drop(node.handle(bytes)));
+        messages[..=release].iter().for_each(|bytes| drop(node.handle(NodeId::SERVER, bytes)));
         let repeated = match again {
-            None => node.handle(messages[release]),
+            None => node.handle(NodeId::SERVER, messages[release]),
             Some(sequence) => {
                 let (envelope, reader) = parse(messages[release]).unwrap();
                 let asked: steffle_wire::Release = decode(reader).unwrap();
-                node.handle(&seal(&Envelope { sequence, ..envelope }, &asked))
+                node.handle(NodeId::SERVER, &seal(&Envelope { sequence, ..envelope }, &asked))
             }
         };
-        (repeated, node.handle(messages[last]).reply)
+        (repeated, node.handle(NodeId::SERVER, messages[last]).reply)
     };
     let (repeated, sums) = play(None);
     assert_eq!(parse(&repeated.reply).unwrap().0.part, Part::Reply);
