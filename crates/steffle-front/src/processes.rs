@@ -70,8 +70,14 @@ impl Party {
         let most = self.frame_bytes;
         let broken = |error: frame::FrameError| Error::data("node::frame", error.to_string());
         match self.desk(open) {
-            Ok(mut desk) => serve(|sender, message| desk.handle(sender, message), from, to, most)
-                .map_err(broken),
+            Ok(mut desk) => {
+                let answer = |sender: NodeId, message: &[u8]| {
+                    let answer = desk.handle(sender, message);
+                    log(desk.remarks());
+                    answer
+                };
+                serve(answer, from, to, most).map_err(broken)
+            }
             Err(error) => {
                 let why = self.without_folder(&error.to_string());
                 let no = |_: NodeId, message: &[u8]| match parse(message) {
@@ -126,15 +132,41 @@ impl Party {
 fn of_silo(silo: &Silo, open: OpenBook) -> Result<(Node, [u8; 32]), Error> {
     let site = Site::of_silo(silo)?;
     let holding = site.fingerprint()?;
-    let mut node = Node::new(site).allowing(silo.allows());
+    let mut book = None;
     if let Some(path) = &silo.ledger {
-        let book = open(path, Duration::from_secs(silo.wait_seconds));
-        node = node.keeping(book.map_err(|why| Error::data("node::ledger", why))?);
+        let opened = open(path, Duration::from_secs(silo.wait_seconds));
+        let opened = opened.map_err(|why| Error::data("node::ledger", why))?;
+        listed(&site, &*opened)?;
+        book = Some(opened);
+    }
+    let mut node = Node::new(site).allowing(silo.allows()).discreet();
+    if let Some(book) = book {
+        node = node.keeping(book);
     }
     if let Some(masking) = masking(silo)? {
         node = node.masking(masking);
     }
     Ok((node, holding))
+}
+
+/// Refuses a holder's list of people that its ledger has not accepted: the list says who is charged.
+fn listed(site: &Site, book: &dyn Ledger) -> Result<(), Error> {
+    let Some(people) = site.people() else { return Ok(()) };
+    let message = match book.list() {
+        Some((hash, _)) if hash == people.digest() => return Ok(()),
+        Some(_) => "its list of people is another than its ledger accepted",
+        None => "its ledger has accepted no list of people",
+    };
+    let help = "`steffle ledger people BOOK` with <silo> compares and accepts the list; people can be \
+                added to it and never taken away";
+    Err(Error::data("node::people", message).with_help(help))
+}
+
+/// Writes what a site refused into its log, which is its standard error.
+fn log(remarks: Vec<String>) {
+    for remark in remarks {
+        eprintln!("steffle node: refused: {remark}");
+    }
 }
 
 /// What a site brings to runs under masks, where it has a key: its journal is its own as long as it
@@ -284,7 +316,11 @@ impl Transport for Nodes {
 
     fn exchange(&mut self, requests: &[(NodeId, &[u8])]) -> Vec<Result<Vec<u8>, Lost>> {
         match self {
-            Self::Here(nodes) => nodes.exchange(requests),
+            Self::Here(nodes) => {
+                let replies = nodes.exchange(requests);
+                log(nodes.remarks());
+                replies
+            }
             Self::Far(nodes) => nodes.exchange(requests),
         }
     }

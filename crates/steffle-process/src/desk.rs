@@ -76,6 +76,11 @@ impl Desk {
         }
     }
 
+    /// What its node refused since this was asked last, in full: for the site's own log.
+    pub fn remarks(&mut self) -> Vec<String> {
+        self.node.remarks()
+    }
+
     fn answered(
         &mut self,
         from: NodeId,

@@ -9,6 +9,7 @@ use clap::Subcommand;
 pub(crate) enum LedgerCommand {
     Init(LedgerInitArgs),
     Columns(LedgerColumnsArgs),
+    People(LedgerPeopleArgs),
     Admit(LedgerAdmitArgs),
     Show(LedgerShowArgs),
     Verify(LedgerVerifyArgs),
@@ -121,6 +122,22 @@ pub(crate) struct LedgerColumnsArgs {
     pub(crate) path: PathBuf,
     #[command(flatten)]
     pub(crate) columns: ColumnsArgs,
+}
+
+/// Accept the list of people of a site that holds attributes alone
+///
+/// Such a site is asked by record id. Its own list says who may be asked about and which records are one
+/// person's, and the ledger charges everybody on it. Accept it when the book is made and whenever people
+/// are added; nobody is ever taken away.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  steffle ledger people people.ledger --silo silo.toml")]
+pub(crate) struct LedgerPeopleArgs {
+    /// The book
+    pub(crate) path: PathBuf,
+    /// The site's own file, which names the list
+    #[arg(long, value_name = "FILE")]
+    pub(crate) silo: PathBuf,
 }
 
 /// Admit a list of people of whom the store knows none

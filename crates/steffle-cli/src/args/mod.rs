@@ -25,8 +25,8 @@ pub(crate) use data::{
     CutArgs, DataArgs, DataCommand, DescribeArgs, PartitionArgs, PseudonymiseArgs, TextArgs,
 };
 pub(crate) use ledger::{
-    ColumnsArgs, LedgerCloseArgs, LedgerColumnsArgs, LedgerCommand, LedgerInitArgs, LedgerShowArgs,
-    LedgerVerifyArgs,
+    ColumnsArgs, LedgerCloseArgs, LedgerColumnsArgs, LedgerCommand, LedgerInitArgs,
+    LedgerPeopleArgs, LedgerShowArgs, LedgerVerifyArgs,
 };
 pub(crate) use node::{NodeArgs, ServerArgs};
 pub(crate) use predict::{ExportArgs, OnError, PredictArgs};

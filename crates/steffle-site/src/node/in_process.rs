@@ -71,6 +71,11 @@ impl InProcess {
         self.each(|node| Node { ended: Ended::AskedAgain, ..node })
     }
 
+    /// What nodes refused since this was asked last, in full: for their owner's own log.
+    pub fn remarks(&mut self) -> Vec<String> {
+        self.nodes.iter_mut().flat_map(Node::remarks).collect()
+    }
+
     fn deliver(&mut self, from: NodeId, letters: Vec<Letter>) {
         for Letter { to, bytes } in letters {
             for node in to {

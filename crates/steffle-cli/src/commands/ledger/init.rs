@@ -8,6 +8,7 @@ use steffle_privacy::Policy;
 
 use super::clock;
 use super::columns::{in_words, named};
+use super::people::accept;
 use crate::args::LedgerInitArgs;
 use crate::failure::Failure;
 use crate::ui::{Output, wrap};
@@ -30,6 +31,10 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
             create(&args.path, charter, &columns, clock)?;
         }
     }
+    let listed = match (&args.columns.silo, args.silos) {
+        (Some(silo), None) => accept(&args.path, silo)?,
+        _ => None,
+    };
     let stores = book_paths(&args.path)?;
     let stores = stores.iter().map(|path| Ok(look(path)?.charter.store));
     let stores: Vec<StoreId> = stores.collect::<Result<_, Failure>>()?;
@@ -50,6 +55,9 @@ pub(super) fn init(args: &LedgerInitArgs, output: Output) -> Result<(), Failure>
          all runs together and for good."
     ));
     text += &wrap(&in_words(&columns));
+    if let Some((_, records)) = listed {
+        text += &wrap(&format!("The site's list of {records} records is accepted."));
+    }
     if let Some(alone) = policy.epsilon_alone {
         text += &wrap(&format!(
             "Where sites share noise, that is while no more of them help the server than a run says; \

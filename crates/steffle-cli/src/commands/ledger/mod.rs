@@ -1,4 +1,4 @@
-//! `steffle ledger init|columns|admit|show|verify|close|export`.
+//! `steffle ledger init|columns|people|admit|show|verify|close|export`.
 
 mod admit;
 mod close;
@@ -8,6 +8,7 @@ mod export;
 mod init;
 mod page;
 mod paying;
+mod people;
 mod show;
 mod verify;
 
@@ -26,6 +27,7 @@ pub(crate) fn ledger(command: &LedgerCommand, output: Output) -> Result<(), Fail
     match command {
         LedgerCommand::Init(args) => init::init(args, output),
         LedgerCommand::Columns(args) => columns::columns(args, output),
+        LedgerCommand::People(args) => people::people(args, output),
         LedgerCommand::Admit(args) => admit::admit(&args.path, output),
         LedgerCommand::Show(args) => show::show(args, output),
         LedgerCommand::Verify(args) => verify::verify(args, output),
