@@ -43,6 +43,7 @@ mod method;
 mod methods;
 mod model;
 mod observer;
+mod owner;
 mod privacy;
 mod processes;
 mod silo;
@@ -82,6 +83,7 @@ pub use methods::{
 };
 pub use model::{Asked, Judged, MIN_GROUP, MODEL, Model, Outcome, Predicted, Predictions, Skipped};
 pub use observer::{Observer, Stage, Told};
+pub use owner::{recipe_of_store, schema_of_owner, schema_of_store, without_sensitive};
 pub use privacy::Privacy;
 pub use processes::{OpenBook, Own, Party};
 pub use silo::SiloReport;

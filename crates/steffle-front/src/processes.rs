@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use steffle::node::{Embedded, InProcess, Masking, Node};
 use steffle::protocol::{Lost, NodeId, Transport, parse};
 use steffle_data::{Job, Silo, Site};
-use steffle_privacy::ledger::Ledger;
+use steffle_privacy::ledger::{Ledger, Refusal};
 use steffle_process::{
     Desk, Keeps, MaskFileError, Patience, Processes, Relay, frame, open_journal, read_key, refuse,
     serve,
 };
 
 use crate::Error;
+use crate::owner::recipe_of_store;
 
 /// Opens the book of a store, and waits so long for whoever has it; says why it cannot.
 pub type OpenBook = fn(&Path, Duration) -> Result<Box<dyn Ledger>, String>;
@@ -130,14 +131,19 @@ impl Party {
 
 /// The node of a site's own file, and the fingerprint of what it holds.
 fn of_silo(silo: &Silo, open: OpenBook) -> Result<(Node, [u8; 32]), Error> {
-    let site = Site::of_silo(silo)?;
+    let open = |path: &PathBuf| {
+        let book = open(path, Duration::from_secs(silo.wait_seconds));
+        book.map_err(|why| Error::data("node::ledger", why))
+    };
+    let book = silo.ledger.as_ref().map(open).transpose()?;
+    let mut own = silo.clone();
+    if let Some(book) = &book {
+        own.recipe = recipe_of_store(own.recipe, book.columns().ok_or_else(no_columns)?)?;
+    }
+    let site = Site::of_silo(&own)?;
     let holding = site.fingerprint()?;
-    let mut book = None;
-    if let Some(path) = &silo.ledger {
-        let opened = open(path, Duration::from_secs(silo.wait_seconds));
-        let opened = opened.map_err(|why| Error::data("node::ledger", why))?;
-        listed(&site, &*opened)?;
-        book = Some(opened);
+    if let Some(book) = &book {
+        listed(&site, &**book)?;
     }
     let mut node = Node::new(site).allowing(silo.allows()).discreet();
     if let Some(book) = book {
@@ -167,6 +173,11 @@ fn log(remarks: Vec<String>) {
     for remark in remarks {
         eprintln!("steffle node: refused: {remark}");
     }
+}
+
+/// A ledger that was made before owners named their columns.
+fn no_columns() -> Error {
+    Error::data("ledger::no_columns", Refusal::NoColumns.to_string())
 }
 
 /// What a site brings to runs under masks, where it has a key: its journal is its own as long as it

@@ -77,6 +77,17 @@ pub struct Bought {
 }
 
 impl Study {
+    /// The record ids of everybody in its table: of training rows, and of test rows of the same table.
+    pub fn people(&self) -> Vec<u64> {
+        let mut people = self.ids().concat();
+        for held in [Some(self.test()), self.validation()].into_iter().flatten() {
+            if let Origin::Rows(data, rows) = &held.origin {
+                people.extend(data.ids(rows));
+            }
+        }
+        people
+    }
+
     /// The test rows, dealt out to as many silos and holders of attributes as train: a person's rows
     /// go where the smallest of their record ids says, in every run. Refuses test rows of a file
     /// without record ids, which may be the numbers of other people's rows.

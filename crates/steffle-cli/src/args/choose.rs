@@ -41,6 +41,9 @@ pub(crate) struct ChooseArgs {
     /// Pay from the budget book of the store, or from a folder of one book per store
     #[arg(long, value_name = "FILE", help_heading = "Privacy")]
     pub(crate) ledger: Option<PathBuf>,
+    /// The sensitive columns of the files (repeat or separate by commas); needed without --ledger
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', help_heading = "Privacy")]
+    pub(crate) sensitive: Vec<String>,
     /// secure, or simulated (from --seed: protects nobody, and says so)
     #[arg(long, value_name = "ORIGIN", default_value = "secure", value_parser = ["secure", "simulated"],
           help_heading = "Privacy")]

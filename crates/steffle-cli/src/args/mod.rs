@@ -154,6 +154,15 @@ pub(crate) struct EvaluateArgs {
     /// (`steffle ledger init`)
     #[arg(long, value_name = "FILE", requires = "private", help_heading = "Privacy")]
     pub(crate) ledger: Option<PathBuf>,
+    /// The sensitive columns of the files (repeat or separate by commas); needed without --ledger
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        value_delimiter = ',',
+        requires = "private",
+        help_heading = "Privacy"
+    )]
+    pub(crate) sensitive: Vec<String>,
     /// Files of record ids and sensitive columns, where the others have none: as many as these lie
     /// beside them, fewer or more are holders of their own
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "private", help_heading = "Privacy")]

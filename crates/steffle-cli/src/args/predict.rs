@@ -36,6 +36,9 @@ pub(crate) struct PredictArgs {
     /// label]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub(crate) threshold: Option<f64>,
+    /// Refuse a model that reads one of these columns (repeat or separate by commas)
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) sensitive: Vec<String>,
     /// What to do about a row that cannot be read: stop, or skip it, count it and list it
     #[arg(long, value_name = "WHAT", default_value = "stop")]
     pub(crate) on_error: OnError,

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use steffle_front::{Model, NoiseOrigin, Purchase, Testing};
+use steffle_data::Schema;
+use steffle_front::{Model, NoiseOrigin, Purchase, Testing, schema_of_owner, schema_of_store};
 use steffle_ledger::{Look, book_paths, look};
 use steffle_privacy::ledger::hexadecimal;
 
-use super::ledger::{boxed, paying_books};
+use super::ledger::{boxed, paying_books, store_columns};
 use super::train::{LedgerReport, ledger_report};
 use crate::failure::Failure;
 use crate::ui::Output;
@@ -16,6 +17,8 @@ use crate::ui::Output;
 #[derive(Clone, Copy)]
 pub(super) struct Buying<'a> {
     pub(super) ledger: Option<&'a Path>,
+    /// The sensitive columns, as the owner of the files names them.
+    pub(super) sensitive: &'a [String],
     pub(super) epsilon: f64,
     pub(super) delta: Option<f64>,
     /// `secure` or `simulated`.
@@ -32,6 +35,24 @@ impl Buying<'_> {
             return Err(Failure::usage("config::conflict", message).help(help));
         }
         Ok(())
+    }
+
+    /// Refuses a run directory that says otherwise about the store's columns than its ledger or, without
+    /// one, than the owner of the files, before any of them is read. A simulation claims nothing.
+    pub(super) fn admits(&self, schema: &Schema) -> Result<(), Failure> {
+        if let Some(path) = self.ledger {
+            schema_of_store(schema, &store_columns(path)?)?;
+        }
+        match self.sensitive {
+            [] if self.ledger.is_some() || self.noise == "simulated" => Ok(()),
+            [] => {
+                let message = "without --ledger, --sensitive has to name the sensitive columns of the \
+                               files: a run directory alone does not decide what is protected";
+                let help = "add --sensitive COLUMN, or pay from a book: --ledger FILE";
+                Err(Failure::usage("usage::missing", message).help(help))
+            }
+            sensitive => Ok(schema_of_owner(schema, sensitive)?),
+        }
     }
 
     /// The purchase of these models' metrics on these rows, with the books that pay for it.
@@ -59,7 +80,8 @@ impl Buying<'_> {
         let ids = testing.ids();
         let run = self.run(path, models, &ids)?;
         let silos = (!testing.is_split()).then_some(&ids[..]);
-        let books = boxed(paying_books(path, testing.stores(), silos, &[run], output)?);
+        let books =
+            boxed(paying_books(path, testing.stores(), silos, &[run], &ids.concat(), output)?);
         Ok(Purchase { epsilon, delta, noise, seed, run, books })
     }
 

@@ -56,6 +56,7 @@ pub(crate) fn choose(args: &ChooseArgs, output: Output) -> Result<(), Failure> {
     }
     let buying = Buying {
         ledger: args.ledger.as_deref(),
+        sensitive: &args.sensitive,
         epsilon: args.epsilon,
         delta: args.delta,
         noise: &args.noise,
@@ -66,6 +67,7 @@ pub(crate) fn choose(args: &ChooseArgs, output: Output) -> Result<(), Failure> {
     let models =
         args.runs.iter().map(|run| Ok(Model::load(run)?)).collect::<Result<Vec<_>, Failure>>()?;
     let first = alike(&args.runs, &models)?;
+    buying.admits(first.schema())?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
     let testing = first.testing(args.on.clone(), args.attributes.clone(), &dialect)?;
     let asked: Vec<&Model> = models.iter().collect();

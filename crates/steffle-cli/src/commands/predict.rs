@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::json;
 use steffle_data::Dialect;
-use steffle_front::{Asked, Error, Model, Predicted};
+use steffle_front::{Asked, Error, Model, Predicted, without_sensitive};
 
 use self::columns::Predictions;
 use self::source::Source;
@@ -41,6 +41,7 @@ impl Work {
             return Err(Failure::usage("usage::arguments", message).help("name - once"));
         }
         let model = Model::load(&args.run)?;
+        without_sensitive(model.schema(), &args.sensitive)?;
         let sources = args.files.iter().map(|file| Source::of(file)).collect::<Result<_, _>>()?;
         Ok(Self { model, sources, asked })
     }

@@ -65,6 +65,7 @@ impl TrainConfig {
             threads: threads(check, train.threads)?,
             processes: train.processes.unwrap_or(false),
             relay: false,
+            store: None,
             journal: None,
             centralisation,
             silos,

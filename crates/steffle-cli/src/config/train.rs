@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use steffle_front::{Centralisation, MIN_GROUP, Method, Plan, Value, Written};
+use steffle_privacy::ledger::StoreColumns;
 
 use crate::args::DataArgs;
 
@@ -35,6 +36,8 @@ pub(crate) struct TrainConfig {
     pub(crate) processes: bool,
     /// Somebody else reaches the parties.
     pub(crate) relay: bool,
+    /// The columns of the store that pays, where one does.
+    pub(crate) store: Option<StoreColumns>,
     /// Where the run is written down.
     pub(crate) journal: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,

@@ -48,6 +48,7 @@ pub(super) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
     };
     let buying = Buying {
         ledger: args.ledger.as_deref(),
+        sensitive: &args.sensitive,
         epsilon,
         delta: args.delta,
         noise: &args.noise,
@@ -56,6 +57,7 @@ pub(super) fn evaluate(args: &EvaluateArgs, output: Output) -> Result<(), Failur
     buying.check()?;
     let progress = Progress::start("Counting decisions");
     let model = Model::load(&args.run)?;
+    buying.admits(model.schema())?;
     let dialect = dialect(Dialect::default(), &args.text, Check(&Origins::default()))?;
     let testing = model.testing(args.files.clone(), args.attributes.clone(), &dialect)?;
     let purchase = buying.purchase(&[&model], &testing, output)?;

@@ -18,7 +18,7 @@ use steffle_ledger::{LedgerError, Look, book_paths, look};
 use steffle_privacy::Refusal;
 
 pub(super) use self::date::{clock, date};
-pub(super) use self::paying::{boxed, paying_books, waiting_book};
+pub(super) use self::paying::{boxed, paying_books, store_columns, waiting_book};
 use crate::args::LedgerCommand;
 use crate::failure::{Failure, Status};
 use crate::ui::Output;

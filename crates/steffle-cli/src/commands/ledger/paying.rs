@@ -5,21 +5,39 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use steffle_ledger::{Books, FileLedger, LedgerError, open};
-use steffle_privacy::ledger::{Ledger, hexadecimal};
+use steffle_privacy::Refusal;
+use steffle_privacy::ledger::{Ledger, StoreColumns, hexadecimal};
 
-use super::clock;
 use super::close::close_open;
+use super::{books, clock};
 use crate::failure::Failure;
 use crate::ui::Output;
 
-/// The books of so many stores, for runs of these names. Refuses a record that is in the book of
-/// another silo than `silos` say. Other runs that were left open by a process that ended are closed:
+/// The columns that the owner of a store named in its book, or in all books of a folder, which have to
+/// say the same.
+pub(crate) fn store_columns(path: &Path) -> Result<StoreColumns, Failure> {
+    let mut all = None;
+    for (place, look) in books(path)? {
+        let refused = |refusal| LedgerError::Refused { place: place.clone(), refusal };
+        let own = look.book.columns().ok_or_else(|| refused(Refusal::NoColumns))?;
+        if all.get_or_insert_with(|| own.clone()) != own {
+            let why = "they are not those of the other books in its folder".to_owned();
+            return Err(refused(Refusal::Columns(why)).into());
+        }
+    }
+    all.ok_or_else(|| Failure::bug("a folder without books"))
+}
+
+/// The books of so many stores, for runs of these names about some of these people. Refuses a record
+/// that is in the book of another silo than `silos` say, and people of whom a book knows none unless
+/// its owner admits them. Other runs that were left open by a process that ended are closed:
 /// what they reserved stays spent, and what they never asked for goes back.
 pub(crate) fn paying_books(
     path: &Path,
     stores: usize,
     silos: Option<&[&[u64]]>,
     runs: &[[u8; 16]],
+    people: &[u64],
     output: Output,
 ) -> Result<Vec<FileLedger>, Failure> {
     let mut books = Books::open(path, stores, clock)?;
@@ -28,6 +46,9 @@ pub(crate) fn paying_books(
     }
     let names: Vec<String> = runs.iter().map(|run| hexadecimal(run)).collect();
     for ledger in books.ledgers() {
+        let place = path.display().to_string();
+        let known = ledger.introduce(people);
+        known.map_err(|refusal| LedgerError::Refused { place, refusal })?;
         for run in close_open(ledger, |run| !names.iter().any(|name| name == run))? {
             output.note(&format!(
                 "run {run} had not ended when its process did; it is closed now, and keeps what it \

@@ -17,6 +17,7 @@ use crate::ui::Output;
 pub(super) struct Metrics<'a> {
     divided: Divided,
     testing: Testing,
+    people: Vec<u64>,
     book: &'a Path,
     run: [u8; 16],
     seed: u64,
@@ -65,10 +66,17 @@ impl<'a> Metrics<'a> {
         let hash = Sha256::new().chain_update(b"metrics of ").chain_update(training).finalize();
         run.copy_from_slice(&hash[..16]);
         let seed = study.seed();
-        let metrics = Self { divided, testing, book, run, seed, output };
+        let mut people = study.people();
+        people.extend(testing.ids().concat());
+        let metrics = Self { divided, testing, people, book, run, seed, output };
         let purchase = metrics.purchase(&[training, run])?;
         metrics.testing.reserve(plan.kind(), purchase)?;
         Ok(metrics)
+    }
+
+    /// Everybody whom the run or its metrics are about.
+    pub(super) fn people(&self) -> &[u64] {
+        &self.people
     }
 
     /// The run's name in the books.
@@ -95,7 +103,14 @@ impl<'a> Metrics<'a> {
     fn purchase(&self, running: &[[u8; 16]]) -> Result<Purchase, Failure> {
         let ids = self.testing.ids();
         let silos = (!self.testing.is_split()).then_some(&ids[..]);
-        let books = paying_books(self.book, self.testing.stores(), silos, running, self.output)?;
+        let books = paying_books(
+            self.book,
+            self.testing.stores(),
+            silos,
+            running,
+            &self.people,
+            self.output,
+        )?;
         let Divided { metrics, delta, .. } = self.divided;
         Ok(Purchase {
             epsilon: metrics,

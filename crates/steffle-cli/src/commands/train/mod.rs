@@ -21,6 +21,7 @@ pub(crate) use self::private::{LedgerReport, report as ledger_report};
 pub(crate) use self::report::{Cells, TrainReport, WITHOUT_GROUPS};
 use self::study::study;
 use crate::args::TrainCommand;
+use crate::commands::ledger::store_columns;
 use crate::config::{Origins, TrainConfig};
 use crate::failure::Failure;
 use crate::run_dir::{Destination, model_card, run_page};
@@ -47,6 +48,9 @@ pub(crate) fn train(
     private::secret(&mut command)?;
     let (mut config, origins) = TrainConfig::from_command(command, typed)?;
     config.relay = carried == Carried::Relay;
+    // A run that is only planned may be paid from a ledger that is still to be made.
+    let there = ledger.as_deref().filter(|path| !dry_run || path.exists());
+    config.store = there.map(store_columns).transpose()?;
     set_threads(config.threads)?;
     let reserve = || Destination::reserve(config.out.as_deref(), &config.name(), force);
     // Reserved first: a run that cannot be written down is not worth its time.
@@ -74,11 +78,14 @@ pub(crate) fn train(
     let mut metrics = None;
     let paid = if let Some(path) = &ledger {
         let run = private::run_id(&config, &study, share)?;
+        let mut people = study.people();
         if let Some(divided) = divided {
-            metrics = Some(Metrics::reserve(divided, &plan, run, path, output)?);
+            let reserved = Metrics::reserve(divided, &plan, run, path, output)?;
+            people.extend(reserved.people());
+            metrics = Some(reserved);
         }
         let also = metrics.as_ref().map(Metrics::run);
-        private::open(path, run, also, &study, output)?;
+        private::open(path, run, also, &study, &people, output)?;
         Some((path.as_path(), run))
     } else {
         // Sites have books of their own.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use steffle_data::Recipe;
-use steffle_front::{Cut, Files, Library, Split, Study, Table};
+use steffle_front::{Cut, Files, Library, Split, Study, Table, recipe_of_store};
 
 use crate::commands::ledger::waiting_book;
 use crate::config::{Check, Origins, TrainConfig, is_job, recipe};
@@ -37,7 +37,16 @@ fn meaning(
 ) -> Result<Recipe, Failure> {
     let TrainConfig { meaning, partition_by, method, .. } = config;
     let notion = &method.aim().notion;
+    // A file does not say what is sensitive; the ledger that pays does.
+    let known = known.or_else(|| {
+        let sensitive = config.store.as_ref()?.sensitive().to_vec();
+        Some(Recipe { sensitive, ..Recipe::default() })
+    });
     let recipe = recipe(known, meaning, partition_by.as_ref(), notion, Check(origins))?;
+    let recipe = match &config.store {
+        Some(columns) => recipe_of_store(recipe, columns)?,
+        None => recipe,
+    };
     method.admits(&recipe)?;
     Ok(recipe)
 }
@@ -55,7 +64,12 @@ fn table(
         return Err(Failure::usage("config::processes", message).help(help));
     }
     let table = Table::find(name, config.meaning.path.as_deref())?;
-    let recipe = meaning(table.recipe(&config.meaning.sensitive), config, origins)?;
+    let said = &config.meaning.sensitive;
+    let known = match &config.store {
+        Some(columns) if said.is_empty() => table.recipe(columns.sensitive()),
+        _ => table.recipe(said),
+    };
+    let recipe = meaning(known, config, origins)?;
     let data = library.data(table, recipe)?;
     let TrainConfig { validation, seed, test, .. } = config;
     let split = Split { validation: *validation, seed: *seed, test: test.clone() };
