@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 
 mod absences;
+mod around;
 mod audit;
 mod bad_input;
 mod baselines;

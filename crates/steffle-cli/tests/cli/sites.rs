@@ -16,7 +16,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use self::relay::Relay;
+pub(crate) use self::relay::Relay;
 use crate::harness::{Place, Ran, pairs, people};
 
 /// Made-up people handed out to sites: `flags` of `data partition` say how. Every site has a

@@ -79,6 +79,22 @@ impl Relay {
 
     /// Carries requests to sites, and letters between them.
     pub(crate) fn ask(&mut self, requests: &[Request]) -> Vec<Reply> {
+        self.ask_with(requests, |_| {})
+    }
+
+    /// The same; letters are also given back.
+    pub(crate) fn exchange(&mut self, requests: &[Request]) -> (Vec<Reply>, Vec<Vec<u8>>) {
+        let mut letters = Vec::new();
+        let replies = self.ask_with(requests, |letter| letters.push(letter.clone()));
+        (replies, letters)
+    }
+
+    /// The same with letters that are changed on their way.
+    pub(crate) fn ask_with(
+        &mut self,
+        requests: &[Request],
+        mut change: impl FnMut(&mut Vec<u8>),
+    ) -> Vec<Reply> {
         let mut replies = Vec::new();
         let mut letters = Vec::new();
         for (node, request) in requests {
@@ -95,7 +111,8 @@ impl Relay {
                 rest = &rest[length..];
             }
         }
-        for (from, to, letter) in letters {
+        for (from, to, mut letter) in letters {
+            change(&mut letter);
             for node in to {
                 self.sites[node as usize - 1].ask(from, &letter);
             }
