@@ -63,8 +63,8 @@ pub use error::{CellError, Error, SiteError};
 pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{
-    Absent, Cut, Declared, FilesError, Format, Holds, Job, Levels, Loaded, Looked, Member, Parts,
-    Silo, Site, SiteMasks, SitePolicy, TestFiles, Tested, UnmatchedIds,
+    Absent, Cut, Declared, FilesError, Format, Holds, Job, Lead, Levels, Loaded, Looked, Member,
+    Parts, Silo, Site, SiteMasks, SitePolicy, TestFiles, Tested, UnmatchedIds, is_name,
 };
 pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};

@@ -4,6 +4,7 @@ mod agree;
 mod declared;
 mod error;
 mod job;
+mod lead;
 mod pairing;
 mod silo;
 mod site;
@@ -27,6 +28,7 @@ pub use error::FilesError;
 #[cfg(test)]
 use job::load_records;
 pub use job::{Absent, Job, Levels, Loaded, Member};
+pub use lead::{Lead, is_name};
 pub use silo::{Holds, Silo, SitePolicy, Unmatched as UnmatchedIds};
 pub use site::{Looked, Site};
 pub use site_masks::SiteMasks;

@@ -8,7 +8,7 @@ mod study;
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::ArgMatches;
@@ -27,12 +27,15 @@ use crate::run_dir::{Destination, model_card, run_page};
 use crate::ui::{Output, Progress};
 
 /// Who carries messages to parties that are not in this process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Carried {
     /// This program, where there are such parties.
     Here,
-    /// Somebody else, who is at the other end of standard input and output.
-    Relay,
+    /// Somebody else, who is at the other end of standard input and output, for a job that was submitted.
+    Relay {
+        /// The file of the server's owner.
+        lead: PathBuf,
+    },
 }
 
 pub(crate) fn train(
@@ -45,8 +48,11 @@ pub(crate) fn train(
     let ledger = command.ledger.clone();
     let share = command.metrics_share;
     private::secret(&mut command)?;
-    let (mut config, origins) = TrainConfig::from_command(command, typed)?;
-    config.relay = carried == Carried::Relay;
+    let lead = match carried {
+        Carried::Here => None,
+        Carried::Relay { lead } => Some(lead),
+    };
+    let (mut config, origins) = TrainConfig::from_command(command, typed, lead)?;
     set_threads(config.threads)?;
     let reserve = || Destination::reserve(config.out.as_deref(), &config.name(), force);
     // Reserved first: a run that cannot be written down is not worth its time.
@@ -105,7 +111,7 @@ fn execute(
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let shown = Shown { progress, lines: config.relay, so_far: Mutex::default() };
+    let shown = Shown { progress, lines: config.lead.is_some(), so_far: Mutex::default() };
     let (model, min_group) = (plan.train(&shown)?, config.min_group());
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };
