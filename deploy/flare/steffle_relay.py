@@ -7,6 +7,7 @@ goes wrong is said in fixed words, because FLARE sends exceptions to the server.
 import json
 import logging
 import os
+import re
 import select
 import shutil
 import struct
@@ -17,11 +18,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from nvflare.apis.fl_constant import FLContextKey
+from nvflare.apis.job_def import JobMetaKey
 from nvflare.collab import CollabCallError, collab
 
 TRIES, PAUSE = 3, 0.5
 # What FLARE calls the lead's side of a job.
 SERVER = "server"
+# What may name a folder: no path, nothing hidden, neither `.` nor `..`.
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 
 class Child:
@@ -149,12 +154,13 @@ class Lead:
         there = {site.name: site for site in collab.clients}
         sites = [there.get(name) for name in collab.get_app_prop("roster")]
         # Beside the kit: FLARE removes a job's own folder, and the next job goes on from here.
-        run = Path(collab.get_app_prop("run")).name
-        place = Path(collab.workspace.get_root_dir(), "steffle", run)
+        run = collab.get_app_prop("run")
+        place = self._place(collab.fl_ctx.get_prop(FLContextKey.JOB_META), run)
         place.mkdir(parents=True, exist_ok=True)
         job, journal, out = place / f"{run}.toml", place / "journal", place / "out"
         job.write_text(collab.get_app_prop("job"))
-        files = ["--data", job, "--journal", journal, "--out", out, "--force"]
+        lead = Path(collab.workspace.get_site_config_dir(), "lead.toml")
+        files = ["--lead", lead, "--data", job, "--journal", journal, "--out", out, "--force"]
         child = Child(["server", "--stdio", *files], subprocess.PIPE)
         with ThreadPoolExecutor(len(sites) + 1) as threads:
             said = threads.submit(self._listen, child.process.stderr)
@@ -166,6 +172,17 @@ class Lead:
         if status < 0:
             raise RuntimeError("the server's process was ended")
         return self._result({"status": status, "said": said.result()[-20:]}, out)
+
+    @staticmethod
+    def _place(meta, run):
+        """The folder of a run: of whoever submitted it, as FLARE's server knows them, and of its name.
+        No job reaches the run of another submitter. The next job of the same run finds it."""
+        submitter = (meta or {}).get(JobMetaKey.SUBMITTER_NAME.value)
+        # People are called lead@lead.org.
+        for part in (*str(submitter or "").split("@"), run):
+            if not isinstance(part, str) or not NAME.fullmatch(part):
+                raise RuntimeError("names of submitters and runs: letters, digits, - _ .")
+        return Path(collab.workspace.get_root_dir(), "steffle", submitter, run)
 
     def _carry(self, child, sites, threads):
         """Requests to sites and replies back, until the process asks no more."""

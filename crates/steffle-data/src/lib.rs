@@ -63,8 +63,9 @@ pub use error::{CellError, Error, NameError, SiteError};
 pub use nearest::nearest;
 pub use partition::partition;
 pub use parts::{
-    Absent, Cut, Declared, FilesError, Format, Holds, Job, Levels, Loaded, Looked, Member,
+    Absent, Cut, Declared, FilesError, Format, Holds, Job, Lead, Levels, Loaded, Looked, Member,
     NamedColumn, Parts, Silo, Site, SiteMasks, SitePolicy, TestFiles, Tested, UnmatchedIds, Used,
+    is_name,
 };
 pub use pseudonyms::{PseudonymKey, pseudonymise};
 pub use recipe::{BUILTIN, Builtin, Missing, Recipe, Source};

@@ -165,6 +165,14 @@ pub(crate) fn leaves(method: &dyn Method, study: &Study, counts: &Counts) -> Vec
         let avoid = "randomised-response, or both divisions under one roof";
         table.push(Leaves::new("to every attributes holder, per record", what, numbers, avoid));
     }
+    if study.is_split() && study.is_elsewhere() {
+        table.push(Leaves::new(
+            "letters between sites",
+            "whoever runs the server can write them in a site's name, unless their receiver pins keys",
+            0,
+            "[masks] key and [peers] in every silo.toml",
+        ));
+    }
     table
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use steffle::node::{Embedded, InProcess, Masking, Node};
+use steffle::node::{Correspondence, Embedded, InProcess, Masking, Node};
 use steffle::protocol::{Lost, NodeId, Transport, parse};
-use steffle_data::{Job, Silo, Site};
+use steffle_data::{Holds, Job, Silo, Site};
 use steffle_privacy::ledger::{Ledger, Refusal};
 use steffle_process::{
     Desk, Keeps, MaskFileError, Patience, Processes, Relay, frame, open_journal, read_key, refuse,
@@ -24,6 +24,9 @@ pub type OpenBook = fn(&Path, Duration) -> Result<Box<dyn Ledger>, String>;
 
 /// How long the server waits for a reply, where a job says nothing.
 const REPLY: Duration = Duration::from_mins(10);
+
+/// What a party that cannot take part says to others.
+const CANNOT: &str = "this site cannot take part; its owner finds the reason in its log";
 
 /// One party of a run, as `steffle node` is it.
 ///
@@ -61,12 +64,14 @@ impl Party {
     pub const FRAME_BYTES: u64 = frame::MOST;
 
     /// Reads the party's own files and answers messages until nobody asks any more. A party that
-    /// cannot take part refuses every request, with the reason, and fails at the end.
+    /// cannot take part writes the reason to `log` at once, refuses every request in fixed words, and
+    /// fails at the end: the reason may be about one row of its files, and the log is its owner's.
     pub fn serve(
         &self,
         open: OpenBook,
         from: &mut impl Read,
         to: &mut impl Write,
+        log: &mut impl Write,
     ) -> Result<(), Error> {
         let most = self.frame_bytes;
         let broken = |error: frame::FrameError| Error::data("node::frame", error.to_string());
@@ -74,15 +79,17 @@ impl Party {
             Ok(mut desk) => {
                 let answer = |sender: NodeId, message: &[u8]| {
                     let answer = desk.handle(sender, message);
-                    log(desk.remarks());
+                    note(&desk.remarks(), log);
                     answer
                 };
                 serve(answer, from, to, most).map_err(broken)
             }
             Err(error) => {
-                let why = self.without_folder(&error.to_string());
+                // A log that cannot be written keeps nobody from being refused.
+                let _ =
+                    writeln!(log, "error[{}]: {error}", error.code()).and_then(|()| log.flush());
                 let no = |_: NodeId, message: &[u8]| match parse(message) {
-                    Ok((envelope, _)) => refuse(&envelope, error.code(), &why),
+                    Ok((envelope, _)) => refuse(&envelope, error.code(), CANNOT),
                     Err(_) => steffle::protocol::Answer::default(),
                 };
                 serve(no, from, to, most).map_err(broken)?;
@@ -118,15 +125,6 @@ impl Party {
             }
         }
     }
-
-    /// What is told to others does not say where files lie.
-    fn without_folder(&self, text: &str) -> String {
-        let (Own::Silo(path) | Own::Job { job: path, .. }) = &self.own;
-        match path.parent().map(|folder| folder.display().to_string()) {
-            Some(folder) if !folder.is_empty() => text.replace(&format!("{folder}/"), ""),
-            _ => text.to_owned(),
-        }
-    }
 }
 
 /// The node of a site's own file, and the fingerprint of what it holds.
@@ -149,6 +147,14 @@ fn of_silo(silo: &Silo, open: OpenBook) -> Result<(Node, [u8; 32]), Error> {
     if let Some(book) = book {
         node = node.keeping(book);
     }
+    if let Some(masks) = &silo.masks {
+        let failed = |error: MaskFileError| Error::data("node::masks", error.to_string());
+        let identity = read_key(&masks.key).map_err(failed)?;
+        let roster = silo.mask_roster(identity.fingerprint())?;
+        let own = identity.fingerprint();
+        let peers = roster.sites().iter().map(|(key, _)| *key).filter(|key| *key != own);
+        node = node.corresponding(Correspondence::new(identity, peers));
+    }
     if let Some(masking) = masking(silo)? {
         node = node.masking(masking);
     }
@@ -168,10 +174,10 @@ fn listed(site: &Site, book: &dyn Ledger) -> Result<(), Error> {
     Err(Error::data("node::people", message).with_help(help))
 }
 
-/// Writes what a site refused into its log, which is its standard error.
-fn log(remarks: Vec<String>) {
+/// Writes what a site refused into its own log. One that cannot be written stops nobody.
+fn note(remarks: &[String], log: &mut impl Write) {
     for remark in remarks {
-        eprintln!("steffle node: refused: {remark}");
+        let _ = writeln!(log, "refused: {remark}").and_then(|()| log.flush());
     }
 }
 
@@ -180,10 +186,12 @@ fn no_columns() -> Error {
     Error::data("ledger::no_columns", Refusal::NoColumns.to_string())
 }
 
-/// What a site brings to runs under masks, where it has a key: its journal is its own as long as it
-/// lives.
+/// What a site brings to runs under masks, where it has a key and both divisions: its journal is its own as
+/// long as it lives.
 fn masking(silo: &Silo) -> Result<Option<Masking>, Error> {
-    let Some(masks) = &silo.masks else { return Ok(None) };
+    let Some(masks) = silo.masks.as_ref().filter(|_| silo.role == Holds::Both) else {
+        return Ok(None);
+    };
     let failed = |error: &MaskFileError| Error::data("node::masks", error.to_string());
     let identity = read_key(&masks.key).map_err(|error| failed(&error))?;
     let roster = silo.mask_roster(identity.fingerprint())?;
@@ -329,7 +337,7 @@ impl Transport for Nodes {
         match self {
             Self::Here(nodes) => {
                 let replies = nodes.exchange(requests);
-                log(nodes.remarks());
+                note(&nodes.remarks(), &mut io::stderr());
                 replies
             }
             Self::Far(nodes) => nodes.exchange(requests),

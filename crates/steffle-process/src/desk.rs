@@ -21,6 +21,7 @@ use steffle_wire::{
 };
 
 use crate::journal::own;
+use crate::owner::owner;
 use crate::transcript::{Frame, Sent, Tape, read_so_far};
 
 /// A node and its record.
@@ -35,7 +36,8 @@ pub struct Desk {
 pub struct Keeps {
     /// The folder; one file per run.
     pub folder: PathBuf,
-    /// What the node holds: a record about other data is not gone on with.
+    /// A hash of what the node holds: a record about other data is not gone on with. It is written under a
+    /// key of the folder's own only, because it includes s.
     pub holding: [u8; 32],
     /// How long to wait for a process before this one to end.
     pub wait: Duration,
@@ -140,16 +142,25 @@ impl Record {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let heard = read_so_far(&bytes).ok();
-        let same = heard.as_ref().is_some_and(|heard| {
-            heard.frames.first().is_some_and(|first| first.bytes == keeps.holding)
-        });
+        let owner = owner(&keeps.folder, &keeps.holding).map_err(failed)?;
+        let first = heard.as_ref().and_then(|heard| heard.frames.first());
+        let (same, plain) = (
+            first.is_some_and(|first| first.bytes == owner),
+            first.is_some_and(|first| first.bytes == keeps.holding),
+        );
         let Some(heard) = heard.filter(|_| same) else {
             if !begins {
-                return Err("what this site holds has changed since the run began".to_owned());
+                return Err(if plain {
+                    "an older version of the program wrote this site's record of the run, which names \
+                     its data by a hash without a key; begin another run"
+                } else {
+                    "what this site holds has changed since the run began"
+                }
+                .to_owned());
             }
             file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
             let mut tape = Tape::new(file).map_err(failed)?;
-            tape.frame(Sent::Owner, NodeId::SERVER, &keeps.holding).map_err(failed)?;
+            tape.frame(Sent::Owner, NodeId::SERVER, &owner).map_err(failed)?;
             return Ok(Some(Self { run, tape, answers: HashMap::new(), behind: Vec::new() }));
         };
         // After its owner, a record is messages and their answers in turn; one without is not used.

@@ -12,6 +12,7 @@ mod forget;
 pub mod frame;
 mod journal;
 mod masks;
+mod owner;
 mod processes;
 mod relay;
 mod serve;

@@ -4,6 +4,7 @@ mod journal;
 mod key;
 
 pub use journal::{accept_roster, open_journal, read_epoch, read_journal};
+pub(crate) use key::random;
 pub use key::{create_key, read_key};
 
 use std::fmt::Write as _;
@@ -78,7 +79,7 @@ impl MaskFileError {
 }
 
 /// A new file that nobody else may read.
-fn new_file(path: &Path) -> std::io::Result<std::fs::File> {
+pub(crate) fn new_file(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
@@ -87,7 +88,7 @@ fn new_file(path: &Path) -> std::io::Result<std::fs::File> {
 }
 
 /// Refuses a file that others may read.
-fn private(path: &Path, file: &std::fs::File) -> Result<(), MaskFileError> {
+pub(crate) fn private(path: &Path, file: &std::fs::File) -> Result<(), MaskFileError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -101,7 +102,7 @@ fn private(path: &Path, file: &std::fs::File) -> Result<(), MaskFileError> {
 }
 
 /// Makes names durable, where the system lets one.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     if cfg!(unix) { std::fs::File::open(folder)?.sync_all() } else { Ok(()) }

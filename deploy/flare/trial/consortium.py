@@ -163,7 +163,7 @@ class Consortium:
 
     def journal(self, run: str) -> Path | None:
         """What the server keeps of a run, which has the name of the job's file."""
-        return next(self.kit("server").glob(f"steffle/{run}-*/journal"), None)
+        return next(self.kit("server").glob(f"steffle/*/{run}-*/journal"), None)
 
     def transcript(self, run: str, *more) -> dict:
         """Every request in the journal has one reply; with books, every private one is paid for."""

@@ -68,6 +68,12 @@ def silo(
     )
 
 
+def lead(kit: Path, parts: Path) -> None:
+    """The file of the server's owner: the test rows that jobs name."""
+    tests = {"test.csv": f"{parts}/test.csv"}
+    (kit / "local" / "lead.toml").write_text(lines({"version": 1, "tests": tests}))
+
+
 def lines(settings: dict) -> str:
     return "".join(f"{key} = {value(of)}\n" for key, of in settings.items())
 

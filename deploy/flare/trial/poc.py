@@ -99,6 +99,7 @@ def prepare(kit: Path) -> None:
 
 def hand_out(here: Consortium, name: str, case: Case) -> Path:
     parts = data.partition(here.steffle, here.place / name, *case.cut)
+    data.lead(here.kit("server"), parts)
     for site, role, number in zip(SITES, case.roles, case.parts):
         data.silo(here.kit(site), parts, role, number, **case.silo(here, site))
         here.run([here.steffle, "silo", "check", here.kit(site) / "local" / "silo.toml"])

@@ -30,6 +30,7 @@ class Scene:
         self.here = here
         cut = ("--silos", str(len(SITES)), "--split")
         self.parts = data.partition(here.steffle, here.place / "parts", *cut, rows=2000)
+        data.lead(here.kit("server"), self.parts)
         self.runs = 0
         self.without_books()
         self.undisturbed = self.embedded(SITES)

@@ -7,7 +7,8 @@ use super::TrainCommand;
 /// Be one party of a run: answer messages until nobody asks any more
 ///
 /// Reads the party's own files and nothing else, then answers frames on standard input by frames on
-/// standard output: eight bytes of length, little-endian, and a message. What it answered stays in a
+/// standard output: eight bytes of length, little-endian, four of the sender's number (0 for the
+/// server, sites from 1), and a message. What it answered stays in a
 /// record: started again, it goes on. `steffle train --data job.toml --processes` starts one for
 /// every party.
 #[derive(Debug, clap::Args)]
@@ -44,15 +45,19 @@ pub(crate) struct NodeArgs {
 /// requests (4 bytes), and of each its node (4 bytes, from 1 in the order of the job's roster), its
 /// length (8 bytes) and itself; in: the same number, and of each, in the same order, a status (1
 /// byte: 0 a reply, 1 none), a length (8 bytes) and the reply, or why there is none. Numbers are
-/// little-endian. Progress and results go to standard error and to the run directory. With
+/// little-endian. The job comes from whoever may submit one: it names sites, and its test rows by a
+/// name of --lead, and is refused where it names a file. Progress and results go to standard error and to the run directory. With
 /// --journal a run that was interrupted goes on by the same command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  steffle server --stdio --data job.toml --journal run.journal --out run")]
+  steffle server --stdio --lead lead.toml --data job.toml --journal run.journal --out run")]
 pub(crate) struct ServerArgs {
     /// Talk over standard input and output
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
+    /// The file of the server's owner: which test rows jobs may name
+    #[arg(long, value_name = "LEAD_TOML", required = true)]
+    pub(crate) lead: PathBuf,
     #[command(flatten)]
     pub(crate) train: TrainCommand,
 }

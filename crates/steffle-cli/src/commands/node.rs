@@ -24,7 +24,8 @@ pub(crate) fn node(arguments: &NodeArgs) -> Result<(), Failure> {
         _ => return Err(Failure::usage("usage::missing", "--silo FILE, or --data JOB --place N")),
     };
     let party = Party { own, frame_bytes: *frame_bytes };
-    Ok(party.serve(waiting_book, &mut io::stdin().lock(), &mut io::stdout().lock())?)
+    let (mut from, mut to) = (io::stdin().lock(), io::stdout().lock());
+    Ok(party.serve(waiting_book, &mut from, &mut to, &mut io::stderr())?)
 }
 
 pub(crate) fn server(
@@ -32,5 +33,6 @@ pub(crate) fn server(
     typed: &ArgMatches,
     output: Output,
 ) -> Result<(), Failure> {
-    train(arguments.train, typed, output, Carried::Relay)
+    let ServerArgs { train: command, lead, .. } = arguments;
+    train(command, typed, output, Carried::Relay { lead })
 }

@@ -1,5 +1,5 @@
 //! `steffle silo check`: what a site would take into a run; `clean`: what it does not keep any more;
-//! `key` and `roster accept`: whom it adds up with under masks.
+//! `key` and `roster accept`: whom it adds up with under masks, and whose letters it takes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,6 +25,7 @@ struct Checked {
     silo: SiloReport,
     ledger: Option<LedgerHealth>,
     masks: Option<masks::MaskHealth>,
+    letters: Option<masks::LetterHealth>,
 }
 
 #[derive(Debug, Serialize)]
@@ -78,11 +79,12 @@ fn check(file: &Path, output: Output) -> Result<(), Failure> {
         }
     };
     let masks = masks::MaskHealth::of(&own)?;
-    let checked = Checked { silo, ledger, masks };
+    let letters = masks::LetterHealth::of(&own)?;
+    let checked = Checked { silo, ledger, masks, letters };
     output.result(&checked, &text(&checked, output))
 }
 
-fn text(Checked { silo, ledger, masks }: &Checked, output: Output) -> String {
+fn text(Checked { silo, ledger, masks, letters }: &Checked, output: Output) -> String {
     let mut text = format!("{} ({:?})\n", output.strong(&silo.name), silo.role).to_lowercase();
     let mut rows = Rows::new(&["your column", "may be used as"]);
     for own in &silo.names {
@@ -138,6 +140,7 @@ fn text(Checked { silo, ledger, masks }: &Checked, output: Output) -> String {
         }
     };
     text += &masks.as_ref().map_or_else(String::new, |masks| masks.text(output));
+    text += &letters.as_ref().map_or_else(String::new, |letters| letters.text(output));
     for (title, sentences) in [("Would be sent", &silo.sends), ("Never leaves", &silo.never)] {
         text += &format!("\n{}\n", output.strong(title));
         for sentence in sentences {

@@ -82,6 +82,11 @@ impl ConfigFile {
         section.try_into().map_err(|error: toml::de::Error| self.refuse("type", &error))
     }
 
+    /// Whether it has a value for `key`.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.values.iter().any(|(name, _)| name == key)
+    }
+
     /// The place of the value of `key`, with its line shown.
     pub(crate) fn place(&self, key: &str) -> Option<String> {
         let (_, span) = self.values.iter().find(|(name, _)| name == key)?;

@@ -1,6 +1,6 @@
 //! From what was typed, or stands in a file, to complete and checked settings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args};
 use steffle_front::{Centralisation, Entry, Given, Value, method};
@@ -11,15 +11,20 @@ use crate::args::{CutArgs, DataArgs, TrainArgs, TrainCommand};
 use crate::failure::Failure;
 
 impl TrainConfig {
-    /// Flags over the configuration file over defaults.
+    /// Flags over the configuration file over defaults. With `lead`, the job was submitted to a server:
+    /// its settings name no file.
     pub(crate) fn from_command(
         command: TrainCommand,
         typed: &ArgMatches,
+        lead: Option<PathBuf>,
     ) -> Result<(Self, Origins), Failure> {
         let TrainCommand { mut train, mut data, mut cut, config, journal, .. } = command;
         let mut file = config.map(|path| ConfigFile::read(&path, &keys())).transpose()?;
         let job = train.data.as_deref().map(Path::new).filter(|path| is_job(path));
         if let Some(section) = job.map(|job| of_job(job, file.is_some())).transpose()?.flatten() {
+            if lead.is_some() {
+                names_no_file(&section)?;
+            }
             file = Some(section);
         }
         if let Some(file) = &file {
@@ -28,7 +33,7 @@ impl TrainConfig {
             cut = cut.over(file.settings()?);
         }
         let origins = Origins::new(typed, file);
-        Ok((Self { journal, ..Self::resolve(train, data, cut, &origins)? }, origins))
+        Ok((Self { journal, lead, ..Self::resolve(train, data, cut, &origins)? }, origins))
     }
 
     /// Fills in defaults; refuses values out of range and contradictions.
@@ -64,8 +69,8 @@ impl TrainConfig {
             seed: check.seed(cut.seed)?,
             threads: threads(check, train.threads)?,
             processes: train.processes.unwrap_or(false),
-            relay: false,
             store: None,
+            lead: None,
             journal: None,
             centralisation,
             silos,
@@ -95,12 +100,35 @@ const MOST_THREADS: usize = 1024;
 
 /// The keys of a configuration file: every flag that is a setting.
 fn keys() -> Vec<String> {
-    let flags = TrainArgs::augment_args(clap::Command::new("train"));
-    let flags = CutArgs::augment_args(DataArgs::augment_args(flags));
+    let flags = flags();
     let mut keys: Vec<String> =
         flags.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect();
     keys.sort();
     keys
+}
+
+fn flags() -> clap::Command {
+    let flags = TrainArgs::augment_args(clap::Command::new("train"));
+    CutArgs::augment_args(DataArgs::augment_args(flags))
+}
+
+/// Refuses settings of a submitted job that name a file or start programs: these are the server's owner's
+/// to choose. Every flag that takes a path is one, whoever adds it.
+fn names_no_file(section: &ConfigFile) -> Result<(), Failure> {
+    let flags = flags();
+    let paths = flags.get_arguments().filter(|flag| {
+        let path = clap::builder::ValueParser::path_buf().type_id();
+        flag.get_value_parser().type_id() == path
+    });
+    let paths = paths.filter_map(clap::Arg::get_long).chain(["data", "processes"]);
+    match paths.into_iter().find(|key| section.has(key)) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("`{key}` under [train] is for jobs on one machine");
+            let help = "a job that is submitted names no file: leave the key out";
+            Err(Failure::data("config::submitted", message).help(help))
+        }
+    }
 }
 
 /// h of Algorithm 3.

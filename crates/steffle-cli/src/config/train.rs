@@ -34,10 +34,10 @@ pub(crate) struct TrainConfig {
     pub(crate) threads: Option<usize>,
     /// Every party in a process of its own.
     pub(crate) processes: bool,
-    /// Somebody else reaches the parties.
-    pub(crate) relay: bool,
     /// The columns of the store that pays, where one does.
     pub(crate) store: Option<StoreColumns>,
+    /// The file of the server's owner, where somebody else reaches the parties of a job that was submitted.
+    pub(crate) lead: Option<PathBuf>,
     /// Where the run is written down.
     pub(crate) journal: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,

@@ -43,7 +43,8 @@ pub struct Job {
     /// [`Job::together`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub centralisation: Option<String>,
-    /// Held-out rows, with everything.
+    /// Held-out rows, with everything: a file, or, in a job that is submitted, a name of the server's
+    /// `lead.toml`.
     pub test: PathBuf,
     /// How long the server waits for one reply; 600 where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,6 +155,11 @@ impl Job {
 
     /// Reads `job.toml`; refuses unknown keys, other versions and impossible sets of files.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        Ok(Self::read_as_written(path)?.resolved(path.parent().unwrap_or(Path::new(""))))
+    }
+
+    /// The same with paths and names as they stand there.
+    pub fn read_as_written(path: &Path) -> Result<Self, Error> {
         let refuse = |message: String| Error::Job { path: path.to_path_buf(), message };
         let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
         let job: Self = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
@@ -172,7 +178,7 @@ impl Job {
         }
         job.check_sites().map_err(refuse)?;
         job.check_centralisation().map_err(refuse)?;
-        Ok(job.resolved(path.parent().unwrap_or(Path::new(""))))
+        Ok(job)
     }
 
     /// Names of sites are their addresses, and what is public is declared.

@@ -4,6 +4,7 @@ mod agree;
 mod declared;
 mod error;
 mod job;
+mod lead;
 mod names;
 mod pairing;
 mod people;
@@ -29,6 +30,7 @@ pub use error::FilesError;
 #[cfg(test)]
 use job::load_records;
 pub use job::{Absent, Job, Levels, Loaded, Member};
+pub use lead::{Lead, is_name};
 pub use names::{NamedColumn, Used};
 pub use silo::{Holds, Silo, SitePolicy, Unmatched as UnmatchedIds};
 pub use site::{Looked, Site};

@@ -75,7 +75,7 @@ pub struct Silo {
     /// What it allows.
     #[serde(default)]
     pub policy: SitePolicy,
-    /// Its key for sums under masks, and what it insists on there.
+    /// Its key for letters and for sums under masks, and what it insists on there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masks: Option<SiteMasks>,
     /// The keys of all other sites, by the names that it gives them: fingerprints that were compared
@@ -182,17 +182,21 @@ impl Silo {
                 .to_owned());
         }
         match &self.masks {
-            Some(masks) => masks.check(self.peers.len())?,
+            Some(masks) => masks.check(self.role, self.peers.len())?,
             None if self.peers.is_empty() => {}
             None => {
-                return Err("[peers] are for masks, and there is no [masks] with a key".to_owned());
+                return Err(
+                    "[peers] pins keys, and this site has none: `steffle silo key` makes one, \
+                            [masks] key names it"
+                        .to_owned(),
+                );
             }
         }
         self.recipe.check_classes().map_err(|error| error.to_string())
     }
 
-    /// All sites of its federation, itself included: sums under masks are over these and nobody else.
-    /// Refuses what is no fingerprint, and one key twice.
+    /// All sites of its federation, itself included: sums under masks are over these, letters are taken from
+    /// these, and from nobody else. Refuses what is no fingerprint, and one key twice.
     pub fn mask_roster(&self, own: Fingerprint) -> Result<Roster, Error> {
         let refuse = |message: String| {
             Error::from(SiteError::Silo { path: PathBuf::from("silo.toml"), message })

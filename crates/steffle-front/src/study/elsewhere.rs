@@ -164,6 +164,19 @@ impl Afar {
         Ok(journal.dropping(job.absent == Absent::Drop))
     }
 
+    /// The rows to test on. What is wrong with them is not told to whoever submitted a job: they are the
+    /// server's owner's.
+    fn test_rows(&self, job: &Job) -> Result<Dataset, Error> {
+        job.load_test().map_err(|error| match self.reach {
+            Reach::Relay => {
+                let message = "the test rows cannot be used with the recipe of this job";
+                let help = "the server's owner compares the recipe with the file by `steffle data describe`";
+                Error::data(error.code(), message).with_help(help)
+            }
+            _ => error.into(),
+        })
+    }
+
     /// A study of what all parties declare; refuses those that do not agree, by site and field.
     pub(super) fn study(
         self,
@@ -178,7 +191,7 @@ impl Afar {
         }
         let together = job.together() && job.silos.is_empty();
         let absences = Absences::default();
-        let test = Arc::new(job.load_test()?);
+        let test = Arc::new(self.test_rows(&job)?);
         let measures = Measures::of(&Summary::of(&test, test.rows()));
         let Come { run, gathered, journal, measures: counted, sums } =
             self.gather(&job, together, (&absences, &measures))?;

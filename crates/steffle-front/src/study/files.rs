@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use steffle_data::{Job, Recipe};
+use steffle_data::{Job, Lead, Recipe};
 
 use super::elsewhere::Afar;
 use super::{About, Centralisation, Encoded, HeldOut, Holders, Inner, Study};
@@ -27,6 +27,13 @@ impl Files {
     /// Those that a `job.toml` names, with what it says about their columns.
     pub fn read(job: &Path) -> Result<Self, Error> {
         let read = Job::read(job)?;
+        let said = (job.to_path_buf(), read.recipe.clone());
+        Ok(Self { job: read, read: Some(said), afar: None, masked: None })
+    }
+
+    /// Those of a job that somebody submitted, which names sites and test rows of this server, and no file.
+    pub fn submitted(job: &Path, lead: &Path) -> Result<Self, Error> {
+        let read = Job::read_submitted(job, &Lead::read(lead)?)?;
         let said = (job.to_path_buf(), read.recipe.clone());
         Ok(Self { job: read, read: Some(said), afar: None, masked: None })
     }

@@ -39,7 +39,7 @@ pub fn read_key(path: &Path) -> Result<Identity, MaskFileError> {
 }
 
 /// The system's random numbers.
-pub(super) fn random<const N: usize>() -> Option<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> Option<[u8; N]> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).ok()?;
     Some(bytes)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::json;
-use steffle_data::{Dataset, Silo, Site, SiteMasks};
+use steffle_data::{Dataset, Holds, Silo, Site, SiteMasks};
 use steffle_front::{
     Fingerprint, MaskFileError, MaskJournal, accept_roster, create_key, read_epoch, read_journal,
     read_key,
@@ -41,7 +41,9 @@ struct Pinned {
 impl MaskHealth {
     /// Of a site that has a key; refuses a key that others may read, and a journal that is damaged.
     pub(super) fn of(silo: &Silo) -> Result<Option<Self>, Failure> {
-        let Some(masks) = &silo.masks else { return Ok(None) };
+        let Some(masks) = silo.masks.as_ref().filter(|_| silo.role == Holds::Both) else {
+            return Ok(None);
+        };
         let own = read_key(&masks.key).map_err(|error| failed(&error))?.fingerprint();
         let roster = silo.mask_roster(own)?;
         let answered = read_journal(&masks.journal).map_err(|error| failed(&error))?;
@@ -59,7 +61,7 @@ impl MaskHealth {
         };
         Ok(Some(Self {
             fingerprint: own.to_string(),
-            require: masks.require,
+            require: masks.requires(),
             min_sites: masks.min_sites,
             colluders: usize::from(masks.colluders).max(roster.len().saturating_sub(1) / 2),
             roster: roster.sites().iter().map(pinned).collect(),
@@ -90,7 +92,8 @@ impl MaskHealth {
         let require = if self.require {
             "It answers under masks or not at all."
         } else {
-            "It also answers without masks, where a job asks for none and none was used before."
+            "It also answers without masks, where a job asks for none and none was used before \
+             (require = false)."
         };
         let changed = match (self.altered, self.min_change) {
             (None, _) => String::new(),
@@ -116,6 +119,46 @@ impl MaskHealth {
                 sites.saturating_sub(colluders)
             ))
         )
+    }
+}
+
+/// What `silo check` says about letters, at a site that gets some or sends some.
+#[derive(Debug, Serialize)]
+pub(super) struct LetterHealth {
+    /// Of the key that signs its letters; none: they are not signed.
+    fingerprint: Option<String>,
+    /// The sites whose letters it takes; none: it takes what the server's side carries to it.
+    peers: Vec<String>,
+}
+
+impl LetterHealth {
+    /// Of a site with one division; refuses a key that others may read.
+    pub(super) fn of(silo: &Silo) -> Result<Option<Self>, Failure> {
+        if silo.role == Holds::Both {
+            return Ok(None);
+        }
+        let Some(masks) = &silo.masks else {
+            return Ok(Some(Self { fingerprint: None, peers: Vec::new() }));
+        };
+        let own = read_key(&masks.key).map_err(|error| failed(&error))?.fingerprint();
+        silo.mask_roster(own)?;
+        let peers = silo.peers.keys().cloned().collect();
+        Ok(Some(Self { fingerprint: Some(own.to_string()), peers }))
+    }
+
+    pub(super) fn text(&self, output: Output) -> String {
+        let signs = match &self.fingerprint {
+            Some(own) => format!("This site signs its letters to other sites; its key is {own}."),
+            None => "This site has no key and signs no letter.".to_owned(),
+        };
+        let takes = if self.peers.is_empty() {
+            "It pins no key of others ([peers]) and takes letters as they are carried to it: the sites \
+             on the other side are whoever runs the server."
+                .to_owned()
+        } else {
+            format!("It takes letters that {} signed, and no others.", self.peers.join(", "))
+        };
+        format!("\n{}\n{}", output.strong("Letters"), wrap(&format!("{signs} {takes}")))
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::Value;
-use steffle_data::{Absent, Job};
+use steffle_data::{Absent, Job, is_name};
 
 use crate::args::SubmitArgs;
 use crate::failure::{Failure, Status};
@@ -59,12 +59,19 @@ struct Run<'a> {
 
 pub(crate) fn submit(args: &SubmitArgs, output: Output) -> Result<(), Failure> {
     let begun = Instant::now();
-    let job = Job::read(&args.job)?;
+    let job = Job::read_as_written(&args.job)?;
     let sites: Vec<String> = job.sites.iter().map(|site| site.name.clone()).collect();
     if sites.is_empty() {
         let message = format!("{}: names files, not `sites`", args.job.display());
         let help = "a job for sites on this machine is trained by `steffle train --data`";
         return Err(Failure::data("submit::sites", message).help(help));
+    }
+    if !job.test.to_str().is_some_and(is_name) {
+        let message =
+            format!("{}: `test` is a path, and a job that travels has none", args.job.display());
+        let help = "test = NAME, a name under [tests] of the server's lead.toml: letters, digits, `-`, `_` \
+                    and `.`, no dot at the beginning, at most 100 characters";
+        return Err(Failure::data("submit::test", message).help(help));
     }
     if !args.kit.join("startup").is_dir() {
         let message = format!("{}: no folder `startup` in it", args.kit.display());
@@ -196,10 +203,9 @@ impl Run<'_> {
     }
 }
 
-/// The job as it travels: files of the lead's own by their full names, nothing of sites.
+/// The job as it travels: it names no file, neither of sites nor of the lead.
 fn travelling(mut job: Job) -> Result<String, Failure> {
     job.sites.iter_mut().for_each(|site| site.silo = None);
-    job.test = std::path::absolute(&job.test).map_err(|error| Failure::at(&job.test, &error))?;
     toml::to_string(&job).map_err(|error| Failure::bug(error.to_string()))
 }
 

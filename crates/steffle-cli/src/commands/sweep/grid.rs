@@ -239,7 +239,7 @@ fn resolve(
     let (Command::Train(train), Some((_, own))) = (parsed.command, matches.subcommand()) else {
         return Err(Failure::bug("a run of a sweep is not `train`"));
     };
-    let (config, origins) = TrainConfig::from_command(*train, own)?;
+    let (config, origins) = TrainConfig::from_command(*train, own, None)?;
     let mut varying = Map::new();
     for axis in axes.iter().filter(|axis| axis.values.len() > 1) {
         if let Some((key, words)) = chosen.iter().find(|(key, _)| *key == axis.key) {

@@ -8,7 +8,7 @@ mod study;
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::ArgMatches;
@@ -28,12 +28,15 @@ use crate::run_dir::{Destination, model_card, run_page};
 use crate::ui::{Output, Progress};
 
 /// Who carries messages to parties that are not in this process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Carried {
     /// This program, where there are such parties.
     Here,
-    /// Somebody else, who is at the other end of standard input and output.
-    Relay,
+    /// Somebody else, who is at the other end of standard input and output, for a job that was submitted.
+    Relay {
+        /// The file of the server's owner.
+        lead: PathBuf,
+    },
 }
 
 pub(crate) fn train(
@@ -46,8 +49,11 @@ pub(crate) fn train(
     let ledger = command.ledger.clone();
     let share = command.metrics_share;
     private::secret(&mut command)?;
-    let (mut config, origins) = TrainConfig::from_command(command, typed)?;
-    config.relay = carried == Carried::Relay;
+    let lead = match carried {
+        Carried::Here => None,
+        Carried::Relay { lead } => Some(lead),
+    };
+    let (mut config, origins) = TrainConfig::from_command(command, typed, lead)?;
     // A run that is only planned may be paid from a ledger that is still to be made.
     let there = ledger.as_deref().filter(|path| !dry_run || path.exists());
     config.store = there.map(store_columns).transpose()?;
@@ -112,7 +118,7 @@ fn execute(
     destination: Destination,
     progress: &Progress,
 ) -> Result<TrainReport, Failure> {
-    let shown = Shown { progress, lines: config.relay, so_far: Mutex::default() };
+    let shown = Shown { progress, lines: config.lead.is_some(), so_far: Mutex::default() };
     let (model, min_group) = (plan.train(&shown)?, config.min_group());
     progress.task("Measuring");
     let bootstrap = Bootstrap { seed: config.seed, ..Bootstrap::default() };

@@ -18,7 +18,13 @@ pub(super) fn study(
     library: &Library,
 ) -> Result<Study, Failure> {
     match config.data.as_deref().map(Path::new) {
-        Some(path) if is_job(path) => files(Files::read(path)?, config, origins, library),
+        Some(path) if is_job(path) => {
+            let read = match &config.lead {
+                Some(lead) => Files::submitted(path, lead)?,
+                None => Files::read(path)?,
+            };
+            files(read, config, origins, library)
+        }
         Some(name) => table(&name.to_string_lossy(), config, origins, library),
         None => {
             let test = config.test.clone().unwrap_or_default();
@@ -58,7 +64,7 @@ fn table(
     origins: &Origins,
     library: &Library,
 ) -> Result<Study, Failure> {
-    if config.processes || config.relay {
+    if config.processes || config.lead.is_some() {
         let message = "processes are started for the parties of a job.toml";
         let help = "write one: steffle data partition FILE --out parts, then --data parts/job.toml";
         return Err(Failure::usage("config::processes", message).help(help));
@@ -115,7 +121,7 @@ fn files(
     let TrainConfig { centralisation, silos, seed, .. } = *config;
     let mut files = files.with(recipe).masked(&config.method);
     let (what, journal) = (what(config)?, config.journal.as_deref());
-    if config.relay {
+    if config.lead.is_some() {
         files = files.over_relay(what, journal)?;
     } else if config.processes {
         let program = crate::program();

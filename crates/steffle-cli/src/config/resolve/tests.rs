@@ -12,7 +12,7 @@ fn resolve(flags: &[&str]) -> Result<TrainConfig, Failure> {
         panic!("not train");
     };
     let typed = matches.subcommand_matches("train").unwrap();
-    TrainConfig::from_command(*command, typed).map(|(config, _)| config)
+    TrainConfig::from_command(*command, typed, None).map(|(config, _)| config)
 }
 
 #[test]
