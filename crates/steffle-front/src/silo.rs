@@ -33,6 +33,9 @@ pub struct SiloReport {
     pub classes: Vec<String>,
     /// Records per class; the last are those without one. None where the site has no attributes.
     pub groups: Option<Vec<(Option<String>, usize)>>,
+    /// Features that predict the sensitive attribute almost alone, one sentence each: a server sees exact
+    /// sums over them.
+    pub tells: Vec<String>,
     /// Records about whom the attributes file says nothing.
     pub unmatched: usize,
     /// Rows of the attributes file about whom there is no record.
@@ -64,6 +67,7 @@ impl SiloReport {
             labels: silo.recipe.labels.clone(),
             classes: silo.recipe.classes.clone(),
             groups: looked.groups,
+            tells: looked.tells,
             unmatched: looked.unmatched,
             unused: looked.unused,
             policy: silo.policy.clone(),

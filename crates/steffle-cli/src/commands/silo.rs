@@ -12,7 +12,7 @@ use steffle_ledger::look;
 
 use crate::args::{SiloCleanArgs, SiloCommand, SiloRosterCommand};
 use crate::failure::Failure;
-use crate::ui::{Output, Rows, wrap};
+use crate::ui::{Output, Rows, flags, wrap};
 
 /// How many categories of a column are printed.
 const SHOWN: usize = 6;
@@ -117,6 +117,9 @@ fn text(Checked { silo, ledger, masks, letters }: &Checked, output: Output) -> S
             rows.push(vec![class.to_owned(), count.to_string()]);
         }
         text += &rows.render();
+    }
+    for sentence in &silo.tells {
+        text += &wrap(&format!("Warning, for your eyes only: {}", flags(sentence)));
     }
     if silo.unmatched + silo.unused > 0 {
         text += &wrap(&format!(

@@ -53,6 +53,8 @@ pub struct Looked {
     pub categorical: Vec<(String, Vec<String>)>,
     /// Records per class, and without one.
     pub groups: Option<Vec<(Option<String>, usize)>>,
+    /// Features that predict the sensitive attribute almost alone, one sentence each.
+    pub tells: Vec<String>,
     /// Records without a row of attributes.
     pub unmatched: usize,
     /// Rows of attributes without a record.
@@ -169,6 +171,7 @@ impl Site {
         match (&self.attributes, &self.records) {
             (Classes::Beside, Some(data)) => {
                 looked.groups = Some(counted(&kept_classes(data, names)));
+                looked.tells = data.reveals_sensitive().to_vec();
             }
             (Classes::File(path), records) => {
                 let file = AttributesFile::read(path, &self.recipe, names)?;
