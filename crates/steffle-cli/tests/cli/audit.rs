@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use steffle_audit::transcript::{Frame, Tape, read};
 
-use crate::harness::{Place, pairs};
+use crate::harness::{COLUMNS, Place, pairs};
 
 /// Few runs bound little, but never above what is kept: all seeds are fixed.
 #[test]
@@ -121,7 +121,8 @@ fn ctrl_c_ends_an_audit() {
 fn recorded(name: &str, method: &[&str]) -> Place {
     let place = Place::new(name);
     place.write("people.csv", pairs(0..400));
-    place.json(&["ledger", "init", "books", "--silos", "2", "--epsilon", "3", "--delta", "1e-6"]);
+    let init = ["ledger", "init", "books", "--silos", "2", "--epsilon", "3", "--delta", "1e-6"];
+    place.json(&[&init[..], &COLUMNS].concat());
     let train = [
         "train",
         "--data",
@@ -182,7 +183,8 @@ fn a_recorded_run_fits_its_plan_and_its_books() {
             ran.stdout
         );
         // A book that knows nothing of the run.
-        place.json(&["ledger", "init", "new", "--silos", "2", "--epsilon", "3", "--delta", "1e-6"]);
+        let init = ["ledger", "init", "new", "--silos", "2", "--epsilon", "3", "--delta", "1e-6"];
+        place.json(&[&init[..], &COLUMNS].concat());
         let ran = place.run(&["audit", "transcript", file, "--ledger", "new", "--json"]);
         assert_eq!(ran.status, 5);
         assert!(ran.stdout.contains("the book knows no run"), "{}", ran.stdout);

@@ -135,6 +135,10 @@ pub(crate) fn pairs(rows: std::ops::Range<u64>) -> String {
     people(rows).replace(",c,", ",b,").replace(",middle\n", ",high\n")
 }
 
+/// What the owner of a store of [`pairs`] says about its columns.
+pub(crate) const COLUMNS: [&str; 6] =
+    ["--sensitive", "group", "--classes", "a,b", "--record-id", "record_id"];
+
 /// The columns of `csv` whose name `keep` accepts.
 pub(crate) fn columns(csv: &str, keep: impl Fn(&str) -> bool) -> String {
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();

@@ -13,6 +13,8 @@ const COMMANDS: [&[&str]; 26] = [
     &["privacy"],
     &["ledger"],
     &["ledger", "init"],
+    &["ledger", "columns"],
+    &["ledger", "admit"],
     &["ledger", "show"],
     &["ledger", "verify"],
     &["ledger", "export"],

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Place, Ran, pairs, shows};
+use crate::harness::{COLUMNS, Place, Ran, pairs, shows};
 
 /// A run of the made-up people, paid from a book.
 const TRAIN: [&str; 17] = [
@@ -35,7 +35,8 @@ fn place(name: &str, rows: u64) -> Place {
 }
 
 fn init(place: &Place, epsilon: &str) {
-    place.json(&["ledger", "init", "people.ledger", "--epsilon", epsilon, "--delta", "1e-6"]);
+    let init = ["ledger", "init", "people.ledger", "--epsilon", epsilon, "--delta", "1e-6"];
+    place.json(&[&init[..], &COLUMNS].concat());
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn several_silos_have_a_book_each_and_keep_their_records() {
     let place = place("ledger-silos", 600);
     let books =
         ["ledger", "init", "people.ledger", "--silos", "2", "--epsilon", "3", "--delta", "1e-6"];
-    place.json(&books);
+    place.json(&[&books[..], &COLUMNS].concat());
     let flags: Vec<&str> =
         TRAIN.iter().map(|flag| if *flag == "1" { "2" } else { *flag }).collect();
     let run = |more: &[&str]| place.run(&[&flags[..], more].concat());
@@ -139,7 +140,7 @@ fn damage_is_said_and_nothing_is_paid() {
         "--epsilon 1 --delta 1e-6 --pure-share 2",
     ] {
         let words: Vec<&str> = wrong.split(' ').collect();
-        let ran = place.run(&[&["ledger", "init", "wrong.ledger"], &words[..]].concat());
+        let ran = place.run(&[&["ledger", "init", "wrong.ledger"], &words[..], &COLUMNS].concat());
         assert_eq!(ran.status, 2, "{wrong}: {}", ran.stderr);
         assert!(!place.path("wrong.ledger").exists());
     }
@@ -150,12 +151,13 @@ fn damage_is_said_and_nothing_is_paid() {
 fn the_policy_of_a_store_wins() {
     let place = place("ledger-policy", 300);
     place.write("policy.toml", "epsilon = 3.0\ndelta = 1e-6\nmethods = [\"steffle\"]\n");
-    place.json(&["ledger", "init", "people.ledger", "--policy", "policy.toml"]);
+    let init = |book| [&["ledger", "init", book, "--policy", "policy.toml"][..], &COLUMNS].concat();
+    place.json(&init("people.ledger"));
     let refused = place.run(&[&TRAIN[..], &["--epsilon", "0.1"]].concat());
     assert_eq!(refused.status, 4, "{}", refused.stderr);
     assert!(refused.stderr.contains("its policy allows the methods steffle, not one-shot"));
     place.write("policy.toml", "epsilon = 3.0\ndelta = 1e-6\nmethod = [\"steffle\"]\n");
-    let wrong = place.run(&["ledger", "init", "other.ledger", "--policy", "policy.toml"]);
+    let wrong = place.run(&init("other.ledger"));
     assert_eq!((wrong.status, wrong.stderr.contains("not a policy")), (3, true));
 }
 

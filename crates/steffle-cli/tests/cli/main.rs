@@ -24,6 +24,7 @@ mod modes;
 mod nasty;
 mod one_shot;
 mod output;
+mod owner;
 mod paid;
 mod predict;
 mod privacy;

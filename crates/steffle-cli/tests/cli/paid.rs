@@ -5,7 +5,7 @@ mod killed;
 
 use serde_json::json;
 
-use crate::harness::{Place, pairs};
+use crate::harness::{COLUMNS, Place, pairs};
 
 const TRAIN: [&str; 10] = [
     "train",
@@ -27,7 +27,7 @@ fn place(name: &str, rows: u64) -> Place {
     let columns = ["--label", "label", "--sensitive", "group", "--classes", "a,b"];
     assert_eq!(place.run(&[&made[..], &columns].concat()).status, 0);
     let init = ["ledger", "init", "books", "--silos", "3", "--epsilon", "2", "--delta", "1e-6"];
-    let ran = place.run(&init);
+    let ran = place.run(&[&init[..], &COLUMNS].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     place
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Place, columns, pairs, people};
+use crate::harness::{COLUMNS, Place, columns, pairs, people};
 
 /// Three silos of test rows beside the files of a job, a model, and a book per store.
 fn place(name: &str, epsilon: &str) -> Place {
@@ -16,7 +16,7 @@ fn place(name: &str, epsilon: &str) -> Place {
     let train = ["train", "--data", "parts/job.toml", "--method", "erm", "--out", "model"];
     assert_eq!(place.run(&train).status, 0);
     let init = ["ledger", "init", "books", "--silos", "3", "--delta", "1e-6", "--epsilon", epsilon];
-    assert_eq!(place.run(&init).status, 0);
+    assert_eq!(place.run(&[&init[..], &COLUMNS].concat()).status, 0);
     let test = place.read("parts/test.csv");
     let (header, rows) = test.split_once('\n').unwrap();
     let mut files = vec![format!("{header}\n"); 3];
@@ -131,10 +131,16 @@ fn small_groups_are_not_enough_evidence() {
 #[test]
 fn what_cannot_be_bought_is_refused_by_name() {
     let place = place("metrics-refused", "2");
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 9] = [
         (&["--private"], 2, "steffle::config::epsilon"),
-        (&["--private", "--epsilon", "0"], 2, "steffle::config::privacy"),
-        (&["--private", "--epsilon", "1", "--delta", "2"], 2, "steffle::config::privacy"),
+        (&["--private", "--epsilon", "0", "--sensitive", "group"], 2, "steffle::config::privacy"),
+        (
+            &["--private", "--epsilon", "1", "--delta", "2", "--sensitive", "group"],
+            2,
+            "steffle::config::privacy",
+        ),
+        (&["--private", "--epsilon", "1"], 2, "add --sensitive COLUMN"),
+        (&["--private", "--epsilon", "1", "--sensitive", "town"], 3, "steffle::ledger::columns"),
         (&["--epsilon", "1"], 2, "--private"),
         (&[], 2, "steffle::config::private"),
         (
@@ -184,7 +190,7 @@ fn a_share_of_the_budget_buys_the_final_metrics() {
     let place = Place::new("metrics-share");
     place.write("people.csv", people(0..1600).replace(",c,", ",b,"));
     let init = ["ledger", "init", "books", "--silos", "2", "--epsilon", "4", "--delta", "1e-6"];
-    assert_eq!(place.run(&init).status, 0);
+    assert_eq!(place.run(&[&init[..], &COLUMNS].concat()).status, 0);
     let paid = ["--epsilon", "3", "--delta", "1e-6", "--ledger", "books", "--metrics-share", "0.4"];
     let plan = place.json(&[&TRAIN[..], &paid, &["--dry-run"]].concat());
     assert_eq!((&plan["metrics_share"], &plan["privacy"]["epsilon"]), (&0.4.into(), &3.0.into()));
@@ -226,7 +232,7 @@ fn metrics_that_could_not_be_paid_for_are_refused_before_training() {
     place.write("people.csv", pairs(0..600));
     let methods = ["--methods", "one-shot"];
     let init = ["ledger", "init", "books", "--silos", "2", "--epsilon", "4", "--delta", "1e-6"];
-    assert_eq!(place.run(&[&init[..], &methods].concat()).status, 0);
+    assert_eq!(place.run(&[&init[..], &methods, &COLUMNS].concat()).status, 0);
     let paid = ["--epsilon", "1", "--ledger", "books", "--metrics-share"];
     let refused = place.run(&[&TRAIN[..], &paid, &["0.2"]].concat());
     assert_ne!(refused.status, 0);

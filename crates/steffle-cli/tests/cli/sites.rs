@@ -220,9 +220,9 @@ fn a_silo_is_checked_before_it_takes_part() {
     let ran = place.run(&["silo", "check", "silo-1/silo.toml"]);
     assert!(ran.status == 3 && ran.stderr.contains("steffle::data::silo"), "{}", ran.stderr);
     let init = ["ledger", "init", "silo-1/store.ledger", "--epsilon", "2", "--delta", "1e-6"];
-    assert_eq!(place.run(&init).status, 0);
     let role = "role = \"both\"\n";
     change(&place, "silo-1/silo.toml", role, &format!("{role}ledger = \"store.ledger\"\n"));
+    assert_eq!(place.run(&[&init[..], &["--silo", "silo-1/silo.toml"]].concat()).status, 0);
     let found = place.json(&["silo", "check", "silo-1/silo.toml"]);
     assert_eq!(found["ledger"]["epsilon_budget"], 2.0);
     assert_eq!(found["ledger"]["epsilon_spent"], 0.0);

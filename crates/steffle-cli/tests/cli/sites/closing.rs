@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::masks::with_keys;
 use super::{Relay, change, expected, handed_out, model};
-use crate::harness::{Place, pairs};
+use crate::harness::{COLUMNS, Place, pairs};
 
 /// Every site's records of what it answered.
 fn records(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
@@ -24,7 +24,7 @@ fn sites_killed_before_they_said_what_they_wrote_down_say_the_same() {
     let place = handed_out("closing", &pairs(0..300), &["--silos", "3"]);
     with_keys(&place, 3, "");
     let init = ["ledger", "init", "books", "--silos", "3", "--epsilon", "1.02", "--delta", "1e-6"];
-    assert_eq!(place.run(&[&init[..], &["--epsilon-alone", "4"]].concat()).status, 0);
+    assert_eq!(place.run(&[&init[..], &["--epsilon-alone", "4"], &COLUMNS].concat()).status, 0);
     for at in 0..3 {
         let file = format!("silo-{}/silo.toml", at + 1);
         change(&place, &file, "simulations = true", "simulations = false");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{Relay, change, ended, expected, handed_out, lead, model, train};
-use crate::harness::{Place, pairs, people};
+use crate::harness::{COLUMNS, Place, pairs, people};
 
 /// Long enough to be interrupted.
 const LONG: [&str; 6] = ["--mode", "none", "--server", "plain", "--rounds", "1500"];
@@ -314,7 +314,7 @@ pub(crate) fn paid(name: &str) -> Place {
 /// Gives two sites of a kind books, and their policy no simulations.
 pub(crate) fn paid_by(place: &Place, kind: &str) {
     let init = ["ledger", "init", "books", "--silos", "2", "--epsilon", "1.02", "--delta", "1e-6"];
-    assert_eq!(place.run(&init).status, 0);
+    assert_eq!(place.run(&[&init[..], &COLUMNS].concat()).status, 0);
     for at in 0..2 {
         let file = format!("{kind}-{}/silo.toml", at + 1);
         change(place, &file, "simulations = true", "simulations = false");
