@@ -72,6 +72,7 @@ def whole_run() -> None:
     sites = ["north", "south", "east"]
     with Consortium("bench", sites) as here:
         parts = data.partition(here.steffle, here.place / "parts", "--silos", "3", "--split")
+        data.lead(here.kit("server"), parts)
         for number, site in enumerate(sites, 1):
             data.silo(here.kit(site), parts, "both", number)
         best = float("inf")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import data, folder
 from .consortium import Consortium, change
+from .relay import relay
 
 SITES = ["north", "south", "east", "west"]
 # For a reply, and for a run: others may want the machine too, and only a hang is to end a test.
@@ -75,6 +76,7 @@ CASES = {
 
 
 def poc() -> None:
+    relay()
     with Consortium("poc", SITES, debug=True, prepared=prepare) as here:
         stranger = start_stranger(here)
         only_loopback(here)

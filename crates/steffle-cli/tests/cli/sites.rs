@@ -11,6 +11,8 @@ mod faults;
 mod hostile;
 mod masks;
 mod relay;
+mod senders;
+mod submitted;
 
 use std::fs;
 use std::process::{Child, Stdio};

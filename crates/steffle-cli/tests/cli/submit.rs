@@ -8,7 +8,7 @@ use crate::harness::{Place, Ran};
 
 const JOB: &str = r#"
 version = 1
-test = "test.csv"
+test = "people"
 reply_seconds = 3
 sites = [{name = "north"}, {name = "south"}]
 [recipe]
@@ -74,10 +74,11 @@ fn a_job_that_ends_brings_its_model_back() {
     assert_eq!(report["jobs"], serde_json::json!(["job-1"]));
     assert_eq!(report["sites"], serde_json::json!(["north", "south"]));
     assert_eq!(place.read("run/model.safetensors"), "weights");
-    // The lead's own files travel by their full names; the name of the run is in the job.
+    // Test rows travel by their name at the server; the name of the run is in the job.
     let told = place.read("folder-1/lead/config/config_fed_server.json");
-    let test = place.path("test.csv").to_string_lossy().into_owned();
-    assert!(told.contains(&test) && told.contains(report["run"].as_str().unwrap()), "{told}");
+    assert!(told.contains(r#"test = \"people\""#), "{told}");
+    assert!(told.contains(report["run"].as_str().unwrap()), "{told}");
+    assert!(!told.contains(&*place.path("").to_string_lossy()), "{told}");
 }
 
 #[test]
@@ -138,4 +139,10 @@ fn what_cannot_be_submitted_is_refused() {
     );
     let ran = submit(&place, &[]);
     assert!(ran.status == 3 && ran.stderr.contains("submit::sites"), "{}", ran.stderr);
+    for test in ["rows/test.csv", "/etc/passwd", "..", ".hidden"] {
+        place.write("job.toml", JOB.replace("\"people\"", &format!("\"{test}\"")));
+        let ran = submit(&place, &[]);
+        assert!(ran.status == 3 && ran.stderr.contains("submit::test"), "{test}: {}", ran.stderr);
+        assert!(ran.stderr.contains("lead.toml"), "{}", ran.stderr);
+    }
 }
