@@ -1,6 +1,6 @@
 use crate::harness::Place;
 
-const COMMANDS: [&[&str]; 26] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["train"],
     &["sweep"],
@@ -14,6 +14,7 @@ const COMMANDS: [&[&str]; 26] = [
     &["ledger"],
     &["ledger", "init"],
     &["ledger", "columns"],
+    &["ledger", "people"],
     &["ledger", "admit"],
     &["ledger", "show"],
     &["ledger", "verify"],
