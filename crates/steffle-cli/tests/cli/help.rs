@@ -1,6 +1,6 @@
 use crate::harness::Place;
 
-const COMMANDS: [&[&str]; 26] = [
+const COMMANDS: [&[&str]; 28] = [
     &[],
     &["train"],
     &["sweep"],

@@ -186,7 +186,9 @@ fn what_nobody_remembers_is_said_before() {
 #[test]
 fn a_group_without_anybody_is_told_locally_only() {
     let place = place("ledger-nobody", 500);
-    init(&place, "3");
+    let init = ["ledger", "init", "people.ledger", "--epsilon", "3", "--delta", "1e-6"];
+    let columns = COLUMNS.map(|word| if word == "a,b" { "a,b,Atlantis" } else { word });
+    place.json(&[&init[..], &columns].concat());
     let declared = ["--label", "label", "--sensitive", "group", "--favourable", "high"];
     let classes = ["--classes", "a,b,Atlantis"];
     let described =
