@@ -108,6 +108,7 @@ def test_events_of_dp_accounting_are_read_or_refused():
 
 def test_ledgers_are_read(tmp_path):
     book = tmp_path / "people.ledger"
-    steffle_json("ledger", "init", book, "--epsilon", "2", "--delta", "1e-6")
+    columns = ["--sensitive", "sex", "--classes", "f,m", "--record-id", "record_id"]
+    steffle_json("ledger", "init", book, "--epsilon", "2", "--delta", "1e-6", *columns)
     assert privacy.verify_ledger(book)["valid"]
     assert privacy.ledger(book) == steffle_json("ledger", "show", book)

@@ -88,9 +88,9 @@ class Reader:
         """What a site does; the guide is about the first of them."""
         own = {"north": site, "silo-1": f"silo-{number}"}
         self.does("python3", "admit.py", instead=own, at=self.kits)
-        self.does("steffle ledger init", instead=own)
         silo = replaced(self.file("toml", "role ="), own)
         (self.kits / site / "local" / "silo.toml").write_text(silo)
+        self.does("steffle ledger init", instead=own, at=self.kits / site / "local")
         self.does("steffle silo check", instead=own, at=self.kits)
         self.starts(site)
 

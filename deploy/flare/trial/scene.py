@@ -54,10 +54,11 @@ class Scene:
     def with_books(self, name: str) -> Path:
         """A new book for every site: what they send is private, and paid for."""
         books = self.here.place / name
-        self.here.run([self.here.steffle, "ledger", "init", books, *BUDGET])
         for number, site in enumerate(SITES, 1):
             book = books / f"silo-{number - 1:03}.ledger"
             data.silo(self.here.kit(site), self.parts, "both", number, book)
+        columns = ["--silo", self.silo(SITES[0])]
+        self.here.run([self.here.steffle, "ledger", "init", books, *BUDGET, *columns])
         return books
 
     def begin(self, train: dict = TRAIN, **job) -> "Run":

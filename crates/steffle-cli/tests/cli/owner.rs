@@ -46,6 +46,9 @@ fn job(place: &Place) {
     let mut job = place.read("parts/job.toml");
     let named = "record_id = \"record_id\"\n";
     job = job.replace(named, "").replace("[recipe]\n", "[recipe]\nrecord_id = \"alias\"\n");
+    // The files are those that have it.
+    job = job.replace("\"silo-1.csv\"", "\"../people.csv\"");
+    job = job.replace("\"test.csv\"", "\"../people.csv\"");
     place.write("parts/job.toml", job);
 }
 

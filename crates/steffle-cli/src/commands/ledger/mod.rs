@@ -63,6 +63,9 @@ impl From<LedgerError> for Failure {
                  agrees with; without one the store has to be taken as spent",
             ),
             LedgerError::Permissions { place, .. } => failure.help(format!("chmod 600 {place}")),
+            LedgerError::Refused { refusal: Refusal::Columns(_), .. } => failure.help(
+                "`steffle ledger show` says which columns a book names; another store has a book of its own",
+            ),
             LedgerError::Busy { .. } => failure.help("wait until that run has ended"),
             _ => failure,
         }
