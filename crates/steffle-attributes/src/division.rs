@@ -87,6 +87,14 @@ impl AttributesDivision {
         Ok(Self { store: Store::new(attributes, units, false), terms: Terms::Open, shares: None })
     }
 
+    /// The same with the lasting id of the unit of every record, where a column names units: by these the
+    /// ledger knows a person whose records are all new.
+    #[must_use]
+    pub fn of_people(mut self, people: Option<&[u64]>) -> Self {
+        self.store.name_people(people);
+        self
+    }
+
     /// Keeps its budget in another ledger; grants of the old one end. Refused once a private run was
     /// accepted: what it spent would be forgotten.
     pub fn set_ledger(&mut self, ledger: Box<dyn Ledger>) -> Result<(), Refusal> {

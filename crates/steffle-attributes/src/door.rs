@@ -342,6 +342,11 @@ impl Store {
     }
 
     /// Who is one unit.
+    /// Names the unit of every record.
+    pub(super) fn name_people(&mut self, people: Option<&[u64]>) {
+        self.units = self.units.clone().named(people);
+    }
+
     pub(super) fn units(&self) -> &UnitList {
         &self.units
     }

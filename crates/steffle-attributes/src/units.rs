@@ -17,7 +17,16 @@ use super::PriceError;
 /// compared with it, never believed. A unit announced in two halves, or by two silos, is still one,
 /// and pays once for what both halves move together.
 #[derive(Debug, Clone)]
-pub struct UnitList(Arc<List>);
+pub struct UnitList(Arc<List>, Option<Arc<People>>);
+
+/// The lasting ids of units, where a column names them.
+#[derive(Debug)]
+enum People {
+    /// Of the unit of every position.
+    Positions(Vec<u64>),
+    /// Of the unit of every record id.
+    Index(HashMap<u64, u64>),
+}
 
 #[derive(Debug, Clone)]
 enum List {
@@ -50,13 +59,32 @@ pub(super) enum UnitsOf<'a> {
 impl UnitList {
     /// For a division beside its records: the unit of every record, or each its own.
     pub fn beside(records: usize, units: Option<&[u32]>) -> Self {
-        Self(Arc::new(match units {
+        let list = match units {
             None => List::Each(records),
             Some(units) => List::Positions {
                 count: units.iter().max().map_or(0, |&last| last as usize + 1),
                 of: units.to_vec(),
             },
-        }))
+        };
+        Self(Arc::new(list), None)
+    }
+
+    /// The same with the lasting id of the unit of every position.
+    #[must_use]
+    pub fn named(self, people: Option<&[u64]>) -> Self {
+        Self(self.0, people.map(|people| Arc::new(People::Positions(people.to_vec()))))
+    }
+
+    /// For a holder elsewhere: every id of the index with the lasting id of its unit.
+    pub fn of_people(people: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let people: Vec<(u64, u64)> = people.into_iter().collect();
+        let mut number = |&(id, person): &(u64, u64)| {
+            let next = numbers.len() as u32;
+            (id, *numbers.entry(person).or_insert(next))
+        };
+        let list = Self::index(people.iter().map(&mut number).collect::<Vec<_>>());
+        Self(list.0, Some(Arc::new(People::Index(people.into_iter().collect()))))
     }
 
     /// For a holder elsewhere: every id of the index with the number of its unit; units are
@@ -69,7 +97,7 @@ impl UnitList {
             let key = &mut keys[unit as usize];
             *key = id.min(*key);
         }
-        Self(Arc::new(List::Index { of, keys }))
+        Self(Arc::new(List::Index { of, keys }), None)
     }
 
     /// Whether it lists a record.
@@ -94,6 +122,9 @@ impl UnitList {
                 let unit = of.get(&id).and_then(|&unit| keys.get(unit as usize));
                 hash.update(id.to_le_bytes());
                 hash.update(unit.copied().unwrap_or(id).to_le_bytes());
+                if let Some(People::Index(people)) = self.1.as_deref() {
+                    hash.update(people.get(&id).copied().unwrap_or_default().to_le_bytes());
+                }
             }
         }
         hash.finalize().into()
@@ -124,13 +155,29 @@ impl UnitList {
     /// elsewhere charges the whole index, so that nothing tells what it holds.
     pub(super) fn roll(&self, ids: &Ids) -> Roll {
         match &*self.0 {
-            List::Each(_) => Roll { ids: ids.to_vec(), units: Vec::new() },
-            List::Positions { of, .. } => Roll { ids: ids.to_vec(), units: of.clone() },
+            List::Each(_) => {
+                Roll { ids: ids.to_vec(), units: Vec::new(), people: self.people(&[]) }
+            }
+            List::Positions { of, .. } => {
+                Roll { ids: ids.to_vec(), units: of.clone(), people: self.people(&[]) }
+            }
             List::Index { of, .. } => {
                 let mut all: Vec<(u64, u32)> = of.iter().map(|(&id, &unit)| (id, unit)).collect();
                 all.sort_unstable();
-                let (ids, units) = all.into_iter().unzip();
-                Roll { ids, units }
+                let (ids, units): (Vec<u64>, Vec<u32>) = all.into_iter().unzip();
+                let people = self.people(&ids);
+                Roll { ids, units, people }
+            }
+        }
+    }
+
+    /// The lasting ids of the units of all positions, or of these records; none where nobody named them.
+    fn people(&self, ids: &[u64]) -> Vec<u64> {
+        match self.1.as_deref() {
+            None => Vec::new(),
+            Some(People::Positions(people)) => people.clone(),
+            Some(People::Index(people)) => {
+                ids.iter().map(|id| people.get(id).copied().unwrap_or_default()).collect()
             }
         }
     }

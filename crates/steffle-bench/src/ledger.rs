@@ -110,7 +110,8 @@ fn measure(arguments: &Arguments, second: bool) -> Outcome {
         claim: Claim::Gaussian,
         noise: NoiseKind::Secure,
     };
-    let roll = || Roll { ids: (0..u64::from(units)).collect(), units: Vec::new() };
+    let roll =
+        || Roll { ids: (0..u64::from(units)).collect(), units: Vec::new(), ..Roll::default() };
     let grant = ledger.open(&offer.check()?, Accounts::Units(units), &roll)?;
     let before = (syncs.load(Ordering::Relaxed), nanoseconds.load(Ordering::Relaxed));
     let (size, begun) = (std::fs::metadata(&book)?.len(), Instant::now());

@@ -357,6 +357,10 @@ impl<L: Ledger> Ledger for Timed<L> {
         self.0.columns()
     }
 
+    fn delta(&self) -> Option<f64> {
+        self.0.delta()
+    }
+
     fn list(&self) -> Option<([u8; 32], u64)> {
         self.0.list()
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use steffle::node::{Correspondence, Embedded, InProcess, Masking, Node};
+use steffle::node::{Allows, Correspondence, Embedded, InProcess, Masking, Node};
 use steffle::protocol::{Lost, NodeId, Transport, parse};
 use steffle_data::{Holds, Job, Silo, Site};
 use steffle_privacy::ledger::{Ledger, Refusal};
@@ -143,7 +143,8 @@ fn of_silo(silo: &Silo, open: OpenBook) -> Result<(Node, [u8; 32]), Error> {
     if let Some(book) = &book {
         listed(&site, &**book)?;
     }
-    let mut node = Node::new(site).allowing(silo.allows()).discreet();
+    let delta = book.as_ref().and_then(|book| book.delta());
+    let mut node = Node::new(site).allowing(Allows { delta, ..silo.allows() }).discreet();
     if let Some(book) = book {
         node = node.keeping(book);
     }

@@ -77,9 +77,13 @@ pub struct Bought {
 }
 
 impl Study {
-    /// The record ids of everybody in its table: of training rows, and of test rows of the same table.
+    /// The record ids of everybody in its table: of training rows, and of test rows of the same table. The
+    /// test rows of files that are cut already may be anybody's.
     pub fn people(&self) -> Vec<u64> {
         let mut people = self.ids().concat();
+        if self.has_files() {
+            return people;
+        }
         for held in [Some(self.test()), self.validation()].into_iter().flatten() {
             if let Origin::Rows(data, rows) = &held.origin {
                 people.extend(data.ids(rows));

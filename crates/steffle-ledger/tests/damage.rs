@@ -205,8 +205,9 @@ fn a_server_gets_what_the_rules_say_after_every_restart() {
     let closed = keeper().open(&offer("b", 1.0), Accounts::Units(5), &roll);
     assert_eq!(closed, Err(Refusal::Run("b".into())));
     // Whoever joins later has a full budget.
-    let all =
-        |ids: std::ops::Range<u64>| move || Roll { ids: ids.clone().collect(), units: vec![] };
+    let all = |ids: std::ops::Range<u64>| {
+        move || Roll { ids: ids.clone().collect(), units: vec![], ..Roll::default() }
+    };
     let most = keeper().open(&offer("d", 3.0), Accounts::One, &all(0..9));
     assert!(matches!(most, Err(Refusal::Budget { .. })), "{most:?}");
     let strangers = keeper().open(&offer("d", 3.0), Accounts::One, &all(5..9));

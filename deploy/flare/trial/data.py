@@ -70,8 +70,10 @@ def silo(
 
 def lead(kit: Path, parts: Path) -> None:
     """The file of the server's owner: the test rows that jobs name."""
-    tests = {"test.csv": f"{parts}/test.csv"}
-    (kit / "local" / "lead.toml").write_text(lines({"version": 1, "tests": tests}))
+    test = {"path": f"{parts}/test.csv", "sensitive": ["sex"], "groups": True}
+    (kit / "local" / "lead.toml").write_text(
+        f"{lines({'version': 1})}\n[tests.\"test.csv\"]\n{lines(test)}"
+    )
 
 
 def lines(settings: dict) -> str:

@@ -81,7 +81,7 @@ class Reader:
         self.does("steffle data partition")
         self.does("python3", "admit.py", instead={"north": "server --loopback"}, at=self.kits)
         lead = self.kits / "server" / "local" / "lead.toml"
-        lead.write_text(self.file("toml", "[tests]"))
+        lead.write_text(self.file("toml", "[tests.people]"))
         self.starts("server")
 
     def joins(self, site: str, number: int) -> None:

@@ -81,7 +81,7 @@ impl Buying<'_> {
         let run = self.run(path, models, &ids)?;
         let silos = (!testing.is_split()).then_some(&ids[..]);
         let books =
-            boxed(paying_books(path, testing.stores(), silos, &[run], &ids.concat(), output)?);
+            boxed(paying_books(path, testing.stores(), silos, &[run], &[&ids.concat()], output)?);
         Ok(Purchase { epsilon, delta, noise, seed, run, books })
     }
 

@@ -53,26 +53,40 @@ pub(crate) fn ids_of(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<u64>
     Ok(ids.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// Per row of the table the number of its unit; refuses a row without one.
+/// Units of a table: per row the number of its unit, and per number the unit's lasting id.
+pub(crate) struct UnitColumn {
+    pub(crate) of: Vec<u32>,
+    pub(crate) ids: Vec<u64>,
+}
+
+/// The units of a table, where a column names them; refuses a row without one.
 pub(super) fn units(
     table: &Table,
     recipe: &Recipe,
     rows: &[u32],
-) -> Result<Option<Vec<u32>>, Error> {
-    let Some(name) = &recipe.unit else { return Ok(None) };
+) -> Result<Option<UnitColumn>, Error> {
+    recipe.unit.as_ref().map(|name| units_of(table, name, rows)).transpose()
+}
+
+/// The units in a column, checked in the given rows.
+pub(crate) fn units_of(table: &Table, name: &str, rows: &[u32]) -> Result<UnitColumn, Error> {
     let at = table.require(name, "the unit")?;
-    let units = Categories::from_column(&table.columns()[at]).codes;
+    let Categories { codes: units, levels } = Categories::from_column(&table.columns()[at]);
     match rows.iter().find(|&&row| units[row as usize] == MISSING_LEVEL) {
         Some(&row) => Err(Error::Id {
             origin: table.origin().to_owned(),
             row: u64::from(row) + 1,
-            column: name.clone(),
+            column: name.to_owned(),
             problem: "the unit is missing; every row must say whom it is about",
         }),
         // Rows that are not used may lack a unit; they get one that nobody counts.
-        None => Ok(Some(
-            units.into_iter().map(|unit| if unit == MISSING_LEVEL { 0 } else { unit }).collect(),
-        )),
+        None => Ok(UnitColumn {
+            of: units
+                .into_iter()
+                .map(|unit| if unit == MISSING_LEVEL { 0 } else { unit })
+                .collect(),
+            ids: levels.iter().map(|level| text_id(level)).collect(),
+        }),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::table::{Categories, Column, Columns, Dialect, Here, PIECE, Table, rea
 use crate::{CellError, Error, NameError};
 
 pub(crate) use bundles::Bundles;
-pub(crate) use ids::ids_of;
+pub(crate) use ids::{UnitColumn, ids_of, units_of};
 pub(crate) use labels::lookalikes;
 pub(crate) use rare::OTHER_NAME;
 
@@ -50,7 +50,7 @@ pub struct Dataset {
     ids: Option<Vec<u64>>,
     /// The id of the first row, where ids are counted.
     first_id: u64,
-    units: Option<Vec<u32>>,
+    units: Option<UnitColumn>,
     rows: Vec<u32>,
     missing: BTreeMap<String, usize>,
     left_out: Vec<LeftOut>,
@@ -266,12 +266,20 @@ impl Dataset {
 
     /// Per row of the table the number of its unit, if a unit column is named.
     pub fn units(&self) -> Option<&[u32]> {
-        self.units.as_deref()
+        self.units.as_ref().map(|units| &units.of[..])
+    }
+
+    /// The lasting ids of rows' units, if a unit column is named: the same person has the same id in every
+    /// file.
+    pub(crate) fn people(&self, rows: &[u32]) -> Option<Vec<u64>> {
+        let UnitColumn { of, ids } = self.units.as_ref()?;
+        let id = |&row: &u32| ids.get(of[row as usize] as usize).copied().unwrap_or_default();
+        Some(rows.iter().map(id).collect())
     }
 
     /// The largest number of the given rows that one unit has: 1 without a unit column.
     pub fn largest_unit(&self, rows: &[u32]) -> usize {
-        let Some(units) = &self.units else {
+        let Some(units) = self.units() else {
             return usize::from(!rows.is_empty());
         };
         let mut counts = vec![0usize; units.iter().max().map_or(0, |&last| last as usize + 1)];

@@ -46,6 +46,10 @@ pub struct Job {
     /// Held-out rows, with everything: a file, or, in a job that is submitted, a name of the server's
     /// `lead.toml`.
     pub test: PathBuf,
+    /// Whether nobody is shown anything about the classes of the held-out rows: their owner says so, and
+    /// no job.
+    #[serde(skip)]
+    pub blind: bool,
     /// How long the server waits for one reply; 600 where nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_seconds: Option<u64>,
@@ -143,6 +147,7 @@ impl Job {
             attributes: Vec::new(),
             centralisation: None,
             test: PathBuf::new(),
+            blind: false,
             reply_seconds: None,
             frame_bytes: None,
             absent: Absent::default(),

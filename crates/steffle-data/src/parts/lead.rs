@@ -16,15 +16,29 @@ const LONGEST: usize = 100;
 
 /// The contents of `lead.toml`: test rows by the names under which jobs ask for them.
 ///
-/// A job comes from whoever may submit one, so it names no file of the server's machine. Paths are relative
-/// to `lead.toml`.
+/// A job comes from whoever may submit one, so it names no file of the server's machine, and the owner of
+/// the test rows says which of their columns are sensitive. Paths are relative to `lead.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lead {
     version: u32,
-    /// Files with test rows, by name.
+    /// Test rows, by name.
     #[serde(default)]
-    tests: BTreeMap<String, PathBuf>,
+    tests: BTreeMap<String, LeadTest>,
+}
+
+/// Test rows that jobs may name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LeadTest {
+    /// The file.
+    path: PathBuf,
+    /// Its sensitive columns: a job that has others is refused.
+    sensitive: Vec<String>,
+    /// Whether whoever submits a job may see exact rates by group of these rows: for people whose class
+    /// they may see. Otherwise nobody's class is read.
+    #[serde(default)]
+    groups: bool,
 }
 
 /// Whether a text can name something on another machine: letters, digits, `-`, `_` and `.`, no dot at its
@@ -42,10 +56,12 @@ impl Lead {
         let refuse =
             |message: &str| Error::Job { path: called.clone(), message: message.to_owned() };
         let text = std::fs::read_to_string(path).map_err(|_| {
-            refuse("cannot be read: the server's owner writes it, with version = 1 and [tests]")
+            refuse(
+                "cannot be read: the server's owner writes it, with version = 1 and [tests.NAME]",
+            )
         })?;
         let mut lead: Self = toml::from_str(&text)
-            .map_err(|_| refuse("is not version = 1 and a table [tests] of names and paths"))?;
+            .map_err(|_| refuse("is not version = 1 and tables [tests.NAME] with path, sensitive and, if wanted, groups"))?;
         if lead.version != VERSION {
             return Err(refuse("has another version; this program reads version 1"));
         }
@@ -56,7 +72,7 @@ impl Lead {
             ));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        lead.tests.values_mut().for_each(|test| *test = folder.join(&*test));
+        lead.tests.values_mut().for_each(|test| test.path = folder.join(&test.path));
         Ok(lead)
     }
 }
@@ -92,7 +108,15 @@ impl Job {
                     .to_owned(),
             );
         };
-        job.test.clone_from(test);
+        if job.recipe.sensitive != test.sensitive {
+            return refuse(
+                "`recipe.sensitive` is not what this server's lead.toml says of the test rows; ask the \
+                 server's owner for the names"
+                    .to_owned(),
+            );
+        }
+        job.test.clone_from(&test.path);
+        job.blind = !test.groups;
         Ok(job)
     }
 }

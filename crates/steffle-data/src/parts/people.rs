@@ -6,9 +6,9 @@ use steffle_attributes::UnitList;
 
 use super::RECORD_ID;
 use crate::Error;
-use crate::dataset::{Dataset, ids_of};
+use crate::dataset::{Dataset, UnitColumn, ids_of, units_of};
 use crate::recipe::Recipe;
-use crate::table::{Categories, Columns, Kind, MISSING_LEVEL, read_as};
+use crate::table::{Columns, Kind, read_as};
 
 /// Reads a list: record ids and, where the recipe names one, units. No other column of the file is read.
 pub(super) fn read(path: &Path, recipe: &Recipe) -> Result<UnitList, Error> {
@@ -19,29 +19,18 @@ pub(super) fn read(path: &Path, recipe: &Recipe) -> Result<UnitList, Error> {
     let rows: Vec<u32> = (0..table.rows() as u32).collect();
     let ids = ids_of(&table, id, &rows)?;
     let Some(name) = &recipe.unit else { return Ok(UnitList::index(ids.into_iter().zip(0..))) };
-    let at = table.require(name, "the unit")?;
-    let units = Categories::from_column(&table.columns()[at]).codes;
-    if let Some(row) = units.iter().position(|&unit| unit == MISSING_LEVEL) {
-        return Err(Error::Id {
-            origin: table.origin().to_owned(),
-            row: row as u64 + 1,
-            column: name.clone(),
-            problem: "the unit is missing; every row must say whom it is about",
-        });
-    }
-    Ok(UnitList::index(ids.into_iter().zip(units)))
+    let UnitColumn { of, ids: people } = units_of(&table, name, &rows)?;
+    let person = |(&id, &unit): (&u64, &u32)| (id, people[unit as usize]);
+    let named: Vec<(u64, u64)> = ids.iter().zip(&of).map(person).collect();
+    Ok(UnitList::of_people(named))
 }
 
-/// The list of whoever has the records of all silos: units of two silos are two people.
+/// The list of whoever has the records of all silos.
 pub(super) fn of_records(silos: &[Dataset]) -> UnitList {
-    let (mut first, mut all) = (0_u32, Vec::new());
-    for silo in silos {
-        let rows = silo.rows();
-        let unit = |row: u32| silo.units().map_or(row, |units| units[row as usize]);
-        let units = rows.iter().map(|&row| first.saturating_add(unit(row)));
-        all.extend(silo.ids(rows).into_iter().zip(units));
-        let last = rows.iter().map(|&row| unit(row)).max();
-        first = first.saturating_add(last.map_or(0, |last| last + 1));
+    let ids = |silo: &Dataset| silo.ids(silo.rows());
+    let named: Option<Vec<Vec<u64>>> = silos.iter().map(|silo| silo.people(silo.rows())).collect();
+    match named {
+        Some(people) => UnitList::of_people(silos.iter().flat_map(ids).zip(people.concat())),
+        None => UnitList::index(silos.iter().flat_map(ids).zip(0..)),
     }
-    UnitList::index(all)
 }

@@ -217,7 +217,8 @@ impl Silo {
         let secret = self.role != Holds::Records && !simulations;
         let booked = self.role == Holds::Records || self.ledger.is_some();
         let (no_pool, unbooked, not_declared) = (!pool, !booked, true);
-        Allows { epsilon, rounds, methods, no_pool, secret, unbooked, not_declared }
+        let delta = None;
+        Allows { epsilon, delta, rounds, methods, no_pool, secret, unbooked, not_declared }
     }
 
     /// The files that it names.

@@ -9,6 +9,7 @@ use super::RECORD_ID;
 use super::pairing::{elsewhere, once, together};
 use crate::Error;
 use crate::dataset::Dataset;
+use crate::recipe::Recipe;
 use crate::schema::{AttributesFile, Schema, attributes, encode};
 use crate::table::Dialect;
 
@@ -63,7 +64,9 @@ impl TestFiles {
                 .map(|silo| attributes(silo, silo.rows(), schema))
                 .collect::<Result<_, _>>()?
         } else {
-            let recipe = schema.testing_recipe();
+            // How the files are written is their owner's word.
+            let dialect = schema.dialect(dialect);
+            let recipe = Recipe { dialect, ..schema.testing_recipe() };
             let read = |path: &PathBuf| AttributesFile::read(path, &recipe, schema.classes());
             let files = self.attributes.iter().map(read).collect::<Result<Vec<_>, _>>()?;
             if self.together() { together(&silos, files)?.0 } else { elsewhere(&silos, files)? }
@@ -74,7 +77,7 @@ impl TestFiles {
 }
 
 /// The name of the column of record ids, where a recipe has none.
-pub(crate) fn record_id(recipe: &crate::recipe::Recipe) -> String {
+pub(crate) fn record_id(recipe: &Recipe) -> String {
     recipe.record_id.clone().unwrap_or_else(|| RECORD_ID.to_owned())
 }
 

@@ -88,6 +88,9 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
         let units: Vec<u32> = rows.iter().map(|&row| units[row as usize]).collect();
         records = records.with_units(&units)?;
     }
+    if let Some(people) = data.people(rows) {
+        records = records.with_people(people)?;
+    }
     Ok(Encoded { records, unmatched })
 }
 

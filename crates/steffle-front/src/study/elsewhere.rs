@@ -171,7 +171,7 @@ impl Afar {
             Reach::Relay => {
                 let message = "the test rows cannot be used with the recipe of this job";
                 let help = "the server's owner compares the recipe with the file by `steffle data describe`";
-                Error::data(error.code(), message).with_help(help)
+                Error::data("server::test", message).with_help(help)
             }
             _ => error.into(),
         })
@@ -213,13 +213,15 @@ impl Afar {
         };
         let roster = sums.as_ref().and_then(|_| roster(&nodes));
         let holders = nodes.iter().filter(|(_, node)| node.role != Role::Records).count();
+        let held = HeldOut::of(&test, test.rows(), &schema)?;
+        let held = if job.blind { held.without_groups() } else { held };
         let gathered = Mutex::new(Some((run, gathered)));
         let elsewhere =
             Elsewhere { afar: self, job, together, sizes, absences, measures, roster, gathered };
         Ok(Study(Arc::new(Inner {
             encoded: Encoded {
                 records: Vec::new(),
-                test: HeldOut::of(&test, test.rows(), &schema)?,
+                test: held,
                 validation: None,
                 unconstrained: Mutex::default(),
                 schema,

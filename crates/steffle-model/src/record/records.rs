@@ -47,6 +47,8 @@ struct Held {
     strata: Option<Vec<u16>>,
     /// Which records are one unit, where units are not records.
     units: Option<Vec<u32>>,
+    /// The lasting id of every record's unit, where a column names units.
+    people: Option<Vec<u64>>,
 }
 
 impl Records {
@@ -69,7 +71,14 @@ impl Records {
         if let Some(row) = labels.iter().position(|&label| usize::from(label) >= label_count) {
             return Err(RecordsError::Label { row, label: labels[row], labels: label_count });
         }
-        Ok(Self(Arc::new(Held { ids: ids.into(), rows, labels, strata, units: None })))
+        Ok(Self(Arc::new(Held {
+            ids: ids.into(),
+            rows,
+            labels,
+            strata,
+            units: None,
+            people: None,
+        })))
     }
 
     /// Names the unit (the person) of every record; refuses another number of names than records.
@@ -88,6 +97,21 @@ impl Records {
         // Units of one record each are no units.
         let units = (numbers.len() < numbered.len()).then_some(numbered);
         Ok(Self(Arc::new(Held { units, ..Arc::unwrap_or_clone(self.0) })))
+    }
+
+    /// The lasting id of every record's unit, which is the same in every run; refuses another number of
+    /// ids than records.
+    pub fn with_people(self, people: Vec<u64>) -> Result<Self, RecordsError> {
+        if people.len() != self.len() {
+            let (rows, found) = (self.len(), people.len());
+            return Err(RecordsError::Length { rows, found, what: "ids of units" });
+        }
+        Ok(Self(Arc::new(Held { people: Some(people), ..Arc::unwrap_or_clone(self.0) })))
+    }
+
+    /// The lasting id of every record's unit, where a column names units.
+    pub fn people(&self) -> Option<&[u64]> {
+        self.0.people.as_deref()
     }
 
     /// The same with every number of a row in `-most..=most`.
@@ -153,11 +177,12 @@ impl Records {
 
     /// Bytes held by the encoded records, as if each id were written down.
     pub fn bytes(&self) -> usize {
-        let Held { ids, rows, labels, strata, units } = &*self.0;
+        let Held { ids, rows, labels, strata, units, people } = &*self.0;
         let strata = strata.as_ref().map_or(0, Vec::len);
         rows.bytes()
             + ids.len() * size_of::<u64>()
             + (labels.len() + strata) * size_of::<u16>()
             + units.as_ref().map_or(0, Vec::len) * size_of::<u32>()
+            + people.as_ref().map_or(0, Vec::len) * size_of::<u64>()
     }
 }

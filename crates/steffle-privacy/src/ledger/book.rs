@@ -112,7 +112,7 @@ impl Book {
 
     /// Puts a roll down; one of strangers uses up what admitted them.
     fn enrol(&mut self, roll: &Roll) -> Result<(), Refusal> {
-        let strangers = self.strangers(&roll.ids);
+        let strangers = self.strangers(&roll.ids) && !self.people.knows_person(&roll.people);
         self.people.enrol(roll)?;
         self.admitted &= !strangers;
         Ok(())
@@ -121,6 +121,11 @@ impl Book {
     /// Whether the store knows others, and none of these records.
     pub(super) fn strangers(&self, ids: &[u64]) -> bool {
         self.people.units() > 0 && !ids.is_empty() && !ids.iter().any(|id| self.people.knows(*id))
+    }
+
+    /// Whether one of these people was ever named.
+    pub(super) fn knows_person(&self, people: &[u64]) -> bool {
+        self.people.knows_person(people)
     }
 
     /// Whether the owner admits a list of records of which none is known.
@@ -392,6 +397,11 @@ impl Book {
     /// Ids of all records that runs were ever about.
     pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
         self.people.ids()
+    }
+
+    /// The delta of the policy, where there is one.
+    pub(super) fn delta(&self) -> Option<f64> {
+        self.policy.as_ref().map(|policy| policy.delta)
     }
 
     /// The columns that the store's owner named.

@@ -196,7 +196,9 @@ impl<B: Backing> Ledger for Bookkeeper<B> {
         if let Some(roll) = roll.filter(|_| is_new) {
             // A refused offer leaves no trace: its list would be the list for life.
             self.book.would_open(offer, accounts, &roll)?;
-            self.introduce(&roll.ids)?;
+            if !self.book.knows_person(&roll.people) {
+                self.introduce(&roll.ids)?;
+            }
             let line = Line::Roll(roll);
             self.write(&line, None)?;
             let Line::Roll(roll) = line else { return Err(Refusal::Kind) };
@@ -253,6 +255,10 @@ impl<B: Backing> Ledger for Bookkeeper<B> {
 
     fn columns(&self) -> Option<&StoreColumns> {
         self.book.columns()
+    }
+
+    fn delta(&self) -> Option<f64> {
+        self.book.delta()
     }
 
     fn list(&self) -> Option<([u8; 32], u64)> {

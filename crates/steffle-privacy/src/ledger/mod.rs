@@ -141,6 +141,9 @@ pub trait Ledger: Send + Sync {
     /// and for those made before owners did.
     fn columns(&self) -> Option<&StoreColumns>;
 
+    /// The delta that the store's owner promises, where there is a policy.
+    fn delta(&self) -> Option<f64>;
+
     /// The hash of the list of people that the store's owner accepted last, and its records.
     fn list(&self) -> Option<([u8; 32], u64)>;
 }

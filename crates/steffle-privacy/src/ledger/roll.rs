@@ -11,8 +11,9 @@
 //! most the sum over the grants it was in of their whole shares while they are open, and of what
 //! they keep once they are closed: the unit's own total where the grant had an account for it, that
 //! of the dearest account elsewhere. A unit that is on no roll yet is in no message. An id belongs to
-//! one unit for life: a new row of a known person joins that person's account, and a roll that
-//! joins or parts known people is refused. Tests: `tests::rolls`.
+//! one unit for life, and so does the name of a person where a column names people: a new row of a
+//! known person joins that person's account, also where all rows are new, and a roll that joins or
+//! parts known people is refused. Tests: `tests::rolls`.
 
 use std::collections::HashMap;
 
@@ -34,12 +35,18 @@ pub struct Roll {
     /// The number of every record's unit, from 0; empty where each is its own.
     #[serde(with = "super::packed", default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<u32>,
+    /// The id of the person of every record, where a column names people: a person with other records in
+    /// every run is one all the same. Empty where every record is its own person.
+    #[serde(with = "super::packed", default, skip_serializing_if = "Vec::is_empty")]
+    pub people: Vec<u64>,
 }
 
 /// Everybody who was ever on a roll.
 #[derive(Debug, Default)]
 pub(super) struct People {
     unit_of: HashMap<u64, u32>,
+    /// The unit of every person whom a column named.
+    person: HashMap<u64, u32>,
     /// What the closed grants of each unit keep.
     life: Vec<Taken>,
     rolls: Vec<Listed>,
@@ -62,6 +69,26 @@ impl Roll {
         }
     }
 
+    /// Refuses names of people that are not those of its units: two people in one, or one in two.
+    fn check_people(&self) -> Result<(), Refusal> {
+        if self.people.is_empty() {
+            return Ok(());
+        }
+        if self.people.len() != self.ids.len() {
+            return Err(Refusal::Roll("it does not name the person of every record"));
+        }
+        let (mut person_of, mut unit_of) = (HashMap::new(), HashMap::new());
+        for (at, &person) in self.people.iter().enumerate() {
+            let unit = self.unit(at);
+            if *person_of.entry(unit).or_insert(person) != person
+                || *unit_of.entry(person).or_insert(unit) != unit
+            {
+                return Err(Refusal::Roll("its units are not the people that it names"));
+            }
+        }
+        Ok(())
+    }
+
     /// The number of the unit of a record at a place.
     fn unit(&self, at: usize) -> usize {
         self.units.get(at).map_or(at, |&unit| unit as usize)
@@ -81,15 +108,15 @@ impl People {
         if !roll.units.is_empty() && roll.units.len() != roll.ids.len() {
             return refused("it does not name the unit of every record");
         }
+        roll.check_people()?;
         let mut units: Vec<Option<u32>> = vec![None; roll.accounts()];
         for (at, id) in roll.ids.iter().enumerate() {
             let stands_for = &mut units[roll.unit(at)];
-            match (*stands_for, self.unit_of.get(id)) {
-                (None, known) => *stands_for = known.copied(),
-                (Some(unit), Some(&other)) if unit != other => {
+            let person = roll.people.get(at).and_then(|person| self.person.get(person));
+            for &known in self.unit_of.get(id).into_iter().chain(person) {
+                if *stands_for.get_or_insert(known) != known {
                     return refused("records of two people are one unit in it");
                 }
-                (Some(_), _) => {}
             }
         }
         let mut seen = vec![false; self.life.len()];
@@ -116,6 +143,9 @@ impl People {
                 self.life.push(Taken::default());
             }
             self.unit_of.insert(id, unit);
+            if let Some(&person) = roll.people.get(at) {
+                self.person.insert(person, unit);
+            }
         }
         self.rolls.push(Listed { roll: roll.clone(), units });
         Ok(())
@@ -124,6 +154,11 @@ impl People {
     /// The unit behind every account of a grant that is about a roll.
     pub(super) fn listed(&self, roll: u32) -> Option<&[Option<u32>]> {
         self.rolls.get(roll as usize).map(|listed| &listed.units[..])
+    }
+
+    /// Whether one of these people was ever named.
+    pub(super) fn knows_person(&self, people: &[u64]) -> bool {
+        people.iter().any(|person| self.person.contains_key(person))
     }
 
     /// Whether a record was ever on a roll.

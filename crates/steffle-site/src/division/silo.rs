@@ -56,6 +56,7 @@ impl Silo {
     pub fn new(records: RecordsDivision, attributes: Attributes) -> Result<Self, SiloError> {
         let (ids, units) = (records.records().ids(), records.records().units());
         let attributes = AttributesDivision::beside(attributes, ids, units)?;
+        let attributes = attributes.of_people(records.records().people());
         Ok(Self { records, attributes, selection: None, measured: Measured::default() })
     }
 

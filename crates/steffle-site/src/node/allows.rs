@@ -1,6 +1,7 @@
 //! What a site lets be asked of it, whatever the server says.
 
 use steffle_model::fairness::Notion;
+use steffle_privacy::discrete;
 use steffle_privacy::ledger::{Claim, Kind, METRICS, NoiseKind, Offer};
 use steffle_wire::{Opening, Pool, Refused};
 
@@ -8,8 +9,10 @@ use steffle_wire::{Opening, Pool, Refused};
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule of its own")]
 pub struct Allows {
-    /// The most epsilon of one run.
+    /// The most epsilon of one run, at the delta below.
     pub epsilon: Option<f64>,
+    /// The delta that the site's ledger promises; without one, that of the offer.
+    pub delta: Option<f64>,
     /// The most rounds of one run.
     pub rounds: Option<u32>,
     /// Methods that may ask; none: all.
@@ -39,9 +42,12 @@ impl Allows {
         let refuse = |what: String| {
             Err(Refused::new("steffle::node::policy", format!("this site's policy: {what}")))
         };
-        if let Some(most) = self.epsilon.filter(|most| offer.epsilon > *most) {
-            let asked = offer.epsilon;
-            return refuse(format!("epsilon {asked} is asked for; at most {most} in one run"));
+        if let Some(most) = self.epsilon.filter(|most| self.takes(offer) > *most) {
+            let (asked, delta) = (offer.epsilon, offer.delta);
+            return refuse(format!(
+                "epsilon {asked} at delta {delta:e} is asked for; at most {most} in one run, at the \
+                 delta of its ledger"
+            ));
         }
         if let Some(most) = self.rounds.filter(|most| offer.rounds > *most) {
             let asked = offer.rounds;
@@ -70,6 +76,25 @@ impl Allows {
             return Err(Refused::new("steffle::node::shares", text));
         }
         Ok(())
+    }
+
+    /// The epsilon that an offer takes, at the delta of the site's ledger: a small epsilon at a large delta
+    /// is a large one at a small delta.
+    fn takes(&self, offer: &Offer) -> f64 {
+        let delta = match self.delta {
+            Some(delta) if offer.delta > delta => delta,
+            _ => return offer.epsilon,
+        };
+        let mu = match offer.claim {
+            Claim::Gaussian | Claim::Shared(_) => {
+                let promised = offer.epsilon.try_into().ok().zip(offer.delta.try_into().ok());
+                promised.and_then(|(epsilon, delta)| discrete::budget(epsilon, delta).ok())
+            }
+            // Of a plan that is accounted for at another delta nothing else is known.
+            Claim::Sampled(_) | Claim::Nothing | Claim::Pure => None,
+        };
+        let at = mu.zip(delta.try_into().ok());
+        at.and_then(|(mu, delta)| discrete::epsilon(mu, delta).ok()).unwrap_or(f64::INFINITY)
     }
 
     /// Refuses a message about s that the offer does not speak of, and a round beyond the site's own

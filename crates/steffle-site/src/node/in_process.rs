@@ -89,8 +89,15 @@ impl InProcess {
     }
 }
 
-/// The unit of every record of silos: the list of people of whoever has all of them.
+/// The unit of every record of silos: the list of people of whoever has all of them. A person whom a column
+/// names is one, in whichever silos.
 pub fn everybody<'r>(silos: impl IntoIterator<Item = &'r Records>) -> UnitList {
+    let silos: Vec<&Records> = silos.into_iter().collect();
+    let named: Option<Vec<&[u64]>> = silos.iter().map(|records| records.people()).collect();
+    if let Some(people) = named.filter(|people| !people.is_empty()) {
+        let ids = silos.iter().flat_map(|records| records.ids().iter());
+        return UnitList::of_people(ids.zip(people.concat()));
+    }
     let mut first = 0_u32;
     let mut all = Vec::new();
     for records in silos {

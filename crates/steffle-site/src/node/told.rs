@@ -100,14 +100,20 @@ pub(super) fn told(refused: Refused) -> Refused {
 /// What a store says of a run that ended, under masks: how often it answered, and its share. What single
 /// replies cost depends on its records alone, and the hash of a short one could be guessed.
 pub(super) fn told_at_the_end(closed: Closed, offer: Offer) -> Result<Closed, Refused> {
-    let Share::Gaussian { squared: all, .. } = offer.check()?.share() else { return Ok(closed) };
     let Closed { mut receipts, spent } = closed;
+    let all = match offer.check()?.share() {
+        Share::Gaussian { squared, .. } => squared,
+        Share::Nothing | Share::Sampled { .. } | Share::Pure { .. } => 0.0,
+    };
     let each = all / receipts.len().max(1) as f64;
     for (receipt, number) in receipts.iter_mut().zip(1..) {
         // How often the store answered anybody is its own.
         (receipt.reply, receipt.sequence, receipt.grant) = ([0; 32], number, GrantId(0));
-        if let Cost::Gaussian { squared, slack, .. } = &mut receipt.cost {
-            (*squared, *slack) = (each, 0.0);
+        match &mut receipt.cost {
+            Cost::Gaussian { squared, slack, .. } => (*squared, *slack) = (each, 0.0),
+            // What a message of a plan would have cost alone depends on records, too.
+            Cost::Planned { squared, slack, .. } => (*squared, *slack) = (0.0, 0.0),
+            Cost::Free | Cost::Pure { .. } | Cost::Revealed => {}
         }
     }
     Ok(Closed { receipts, spent: spent.map(|_| all.sqrt()) })

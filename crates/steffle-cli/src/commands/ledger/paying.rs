@@ -1,5 +1,6 @@
 //! Books that are about to pay.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,16 +29,17 @@ pub(crate) fn store_columns(path: &Path) -> Result<StoreColumns, Failure> {
     all.ok_or_else(|| Failure::bug("a folder without books"))
 }
 
-/// The books of so many stores, for runs of these names about some of these people. Refuses a record
-/// that is in the book of another silo than `silos` say, and people of whom a book knows none unless
-/// its owner admits them. Other runs that were left open by a process that ended are closed:
+/// The books of so many stores, for runs of these names about some of these lists of people. Refuses a
+/// record that is in the book of another silo than `silos` say, and a list of whom a book knows none
+/// unless its owner admits them: one list does not speak for another, but where a book knows nobody
+/// who is not on them. Other runs that were left open by a process that ended are closed:
 /// what they reserved stays spent, and what they never asked for goes back.
 pub(crate) fn paying_books(
     path: &Path,
     stores: usize,
     silos: Option<&[&[u64]]>,
     runs: &[[u8; 16]],
-    people: &[u64],
+    lists: &[&[u64]],
     output: Output,
 ) -> Result<Vec<FileLedger>, Failure> {
     let mut books = Books::open(path, stores, clock)?;
@@ -47,8 +49,7 @@ pub(crate) fn paying_books(
     let names: Vec<String> = runs.iter().map(|run| hexadecimal(run)).collect();
     for ledger in books.ledgers() {
         let place = path.display().to_string();
-        let known = ledger.introduce(people);
-        known.map_err(|refusal| LedgerError::Refused { place, refusal })?;
+        introduced(ledger, lists).map_err(|refusal| LedgerError::Refused { place, refusal })?;
         for run in close_open(ledger, |run| !names.iter().any(|name| name == run))? {
             output.note(&format!(
                 "run {run} had not ended when its process did; it is closed now, and keeps what it \
@@ -57,6 +58,14 @@ pub(crate) fn paying_books(
         }
     }
     Ok(books.into_ledgers())
+}
+
+fn introduced(ledger: &mut FileLedger, lists: &[&[u64]]) -> Result<(), Refusal> {
+    let all: HashSet<u64> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    if ledger.book().ids().all(|id| all.contains(&id)) {
+        return ledger.introduce(&all.into_iter().collect::<Vec<_>>());
+    }
+    lists.iter().try_for_each(|list| ledger.introduce(list))
 }
 
 /// Books as those who pay from them take them.

@@ -66,17 +66,16 @@ impl<'a> Metrics<'a> {
         let hash = Sha256::new().chain_update(b"metrics of ").chain_update(training).finalize();
         run.copy_from_slice(&hash[..16]);
         let seed = study.seed();
-        let mut people = study.people();
-        people.extend(testing.ids().concat());
+        let people = study.people();
         let metrics = Self { divided, testing, people, book, run, seed, output };
         let purchase = metrics.purchase(&[training, run])?;
         metrics.testing.reserve(plan.kind(), purchase)?;
         Ok(metrics)
     }
 
-    /// Everybody whom the run or its metrics are about.
-    pub(super) fn people(&self) -> &[u64] {
-        &self.people
+    /// Everybody whom its metrics are about.
+    pub(super) fn tested(&self) -> Vec<u64> {
+        self.testing.ids().concat()
     }
 
     /// The run's name in the books.
@@ -108,7 +107,7 @@ impl<'a> Metrics<'a> {
             self.testing.stores(),
             silos,
             running,
-            &self.people,
+            &[&self.people, &self.tested()],
             self.output,
         )?;
         let Divided { metrics, delta, .. } = self.divided;

@@ -84,14 +84,12 @@ pub(crate) fn train(
     let mut metrics = None;
     let paid = if let Some(path) = &ledger {
         let run = private::run_id(&config, &study, share)?;
-        let mut people = study.people();
         if let Some(divided) = divided {
-            let reserved = Metrics::reserve(divided, &plan, run, path, output)?;
-            people.extend(reserved.people());
-            metrics = Some(reserved);
+            metrics = Some(Metrics::reserve(divided, &plan, run, path, output)?);
         }
         let also = metrics.as_ref().map(Metrics::run);
-        private::open(path, run, also, &study, &people, output)?;
+        let tested = metrics.as_ref().map(Metrics::tested).unwrap_or_default();
+        private::open(path, run, also, &study, &tested, output)?;
         Some((path.as_path(), run))
     } else {
         // Sites have books of their own.

@@ -72,7 +72,7 @@ pub(crate) fn open(
     run: [u8; 16],
     also: Option<[u8; 16]>,
     study: &Study,
-    people: &[u64],
+    tested: &[u64],
     output: Output,
 ) -> Result<(), Failure> {
     // Where attributes are held elsewhere, every holder's book charges the whole index.
@@ -82,7 +82,8 @@ pub(crate) fn open(
     let silos: Vec<&[u64]> = ids.iter().map(Vec::as_slice).collect();
     let silos = together.then_some(&silos[..]);
     let runs: Vec<[u8; 16]> = [run].into_iter().chain(also).collect();
-    let books = paying_books(path, study.attributes_holders(), silos, &runs, people, output)?;
+    let lists = [&study.people()[..], tested];
+    let books = paying_books(path, study.attributes_holders(), silos, &runs, &lists, output)?;
     let name = hexadecimal(&run);
     if books.iter().any(|book| book.book().run(&name).is_some_and(|(_, grant)| grant.closed())) {
         output.note(&format!(

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use steffle_data::Recipe;
+use steffle_data::{Encoding, Recipe};
 use steffle_front::{Cut, Files, Library, Split, Study, Table, recipe_of_store};
 
 use crate::commands::ledger::waiting_book;
@@ -116,6 +116,16 @@ fn files(
             let message = format!("{key} is for data that train cuts itself; these files are cut");
             return Err(origins.conflict(key, message));
         }
+    }
+    let written = &files.recipe().dialect;
+    let said = !written.columns.is_empty() || written.delimiter.is_some();
+    if config.store.is_some() && (said || written.encoding != Encoding::default()) {
+        let message = "the job says how the files are written (columns, delimiter or encoding), and \
+                       beside a ledger that is their owner's word: another reading has other names \
+                       and other ids";
+        let help = "take it out of [recipe.dialect] of the job, and say --columns, --delimiter or \
+                    --encoding";
+        return Err(Failure::data("ledger::dialect", message).help(help));
     }
     let recipe = meaning(Some(files.recipe().clone()), config, origins)?;
     let TrainConfig { centralisation, silos, seed, .. } = *config;

@@ -177,7 +177,7 @@ pub(super) fn submit(place: &Place, job: &str) {
     let job: Vec<&str> = lines.collect();
     let job = job.join("\n").replace("\"parts/test.csv\"", "\"people\"");
     place.write("submitted.toml", job);
-    place.write("lead.toml", "version = 1\n[tests]\npeople = \"parts/test.csv\"\n");
+    place.write("lead.toml", "version = 1\n[tests.people]\npath = \"parts/test.csv\"\nsensitive = [\"group\"]\ngroups = true\n");
 }
 
 impl Drop for Relay {

@@ -85,7 +85,7 @@ fn a_lead_file_is_not_shown() {
     let place = handed_out("submitted-lead", &pairs(0..100), &["--silos", "2"]);
     submit(&place, &place.read("job.toml"));
     let job = place.read("submitted.toml");
-    let lead = "version = 1\n[tests]\npeople = \"rows.csv\"\n";
+    let lead = "version = 1\n[tests.people]\npath = \"rows.csv\"\nsensitive = [\"group\"]\ngroups = true\n";
     place.write("rows.csv", "canary,label\nx,high\n");
     place.write("lead.toml", lead);
     let ran = server(&place, &job);
@@ -98,7 +98,7 @@ fn a_lead_file_is_not_shown() {
         ("version = 1\ncanary = 1\n", "is not version = 1"),
         ("version = 2\n", "another version"),
         (
-            "version = 1\n[tests]\n\"../canary\" = \"rows.csv\"\n",
+            "version = 1\n[tests.\"../canary\"]\npath = \"rows.csv\"\nsensitive = [\"group\"]\n",
             "a name under [tests] that is none",
         ),
     ] {

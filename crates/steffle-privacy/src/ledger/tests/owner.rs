@@ -100,7 +100,7 @@ fn a_refused_offer_leaves_nothing() {
     assert!(is_budget(&refused, Pot::Gaussian));
     assert_eq!((keeper.backing().lines.len(), keeper.book().people()), (lines, (4, 4)));
     // The right list is accepted afterwards.
-    let right = || Roll { ids: vec![10, 11], units: vec![0, 0] };
+    let right = || Roll { ids: vec![10, 11], units: vec![0, 0], ..Roll::default() };
     keeper.admit().unwrap();
     keeper.open(&named("c", 0.5), Accounts::One, &right).unwrap();
     assert_eq!(keeper.book().people(), (5, 6));

@@ -51,7 +51,7 @@ pub(super) fn named(run: &str, epsilon: f64) -> CheckedOffer {
 
 pub(super) fn roll(ids: impl IntoIterator<Item = u64>) -> impl Fn() -> Roll {
     let ids: Vec<u64> = ids.into_iter().collect();
-    move || Roll { ids: ids.clone(), units: Vec::new() }
+    move || Roll { ids: ids.clone(), units: Vec::new(), ..Roll::default() }
 }
 
 pub(super) fn spend(
@@ -128,7 +128,7 @@ fn other_pots_are_kept_by_unit() {
 #[test]
 fn a_person_is_one_unit_for_life() {
     let people = |ids: &[u64], units: &[u32]| {
-        let roll = Roll { ids: ids.to_vec(), units: units.to_vec() };
+        let roll = Roll { ids: ids.to_vec(), units: units.to_vec(), ..Roll::default() };
         move || roll.clone()
     };
     let mut keeper = kept(1.0);
@@ -297,4 +297,31 @@ fn lines_that_break_the_rules_are_refused() {
     }
     let text = serde_json::to_string(&lines).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Line>>(&text).unwrap(), lines);
+}
+
+/// A person whose records are all new is the person whom the column names, and has spent what that person
+/// has. Before people were named, rows that differed from run to run were new people.
+#[test]
+fn a_person_with_other_records_in_every_run_is_one() {
+    let mut people = super::super::roll::People::default();
+    let of = |ids: &[u64], units: &[u32], named: &[u64]| Roll {
+        ids: ids.to_vec(),
+        units: units.to_vec(),
+        people: named.to_vec(),
+    };
+    people.enrol(&of(&[1, 2, 3], &[0, 0, 1], &[70, 70, 71])).unwrap();
+    // Other visits of both, and somebody new.
+    people.enrol(&of(&[4, 5, 6], &[], &[71, 70, 72])).unwrap();
+    assert_eq!(people.units(), 3);
+    // Names that do not fit records or units are refused.
+    for (ids, units, named) in [
+        (&[1_u64, 7][..], &[][..], &[71_u64, 70][..]),
+        (&[8, 9], &[0, 0], &[70, 71]),
+        (&[8, 9], &[], &[70, 70]),
+        (&[8, 9], &[], &[70]),
+    ] {
+        let refused = people.check(&of(ids, units, named));
+        assert!(matches!(refused, Err(Refusal::Roll(_))), "{ids:?} {units:?} {named:?}");
+    }
+    assert_eq!(people.units(), 3);
 }
