@@ -33,7 +33,7 @@ impl TrainConfig {
             cut = cut.over(file.settings()?);
         }
         let origins = Origins::new(typed, file);
-        Ok((Self { journal, lead, ..Self::resolve(train, data, cut, &origins)? }, origins))
+        Ok((Self { lead, journal, ..Self::resolve(train, data, cut, &origins)? }, origins))
     }
 
     /// Fills in defaults; refuses values out of range and contradictions.

@@ -241,7 +241,7 @@ fn a_site_whose_data_changed_refuses_by_name() {
 #[test]
 fn a_store_answers_with_others_when_its_owner_says_so() {
     let place = handed_out("masks-roster", &pairs(0..300), &["--silos", "3"]);
-    with_keys(&place, 3, "");
+    with_keys(&place, 3, "require = false\n");
     let method = ["--method", "one-shot", "--epsilon", "1"];
     let clear = train(&place, "clear", &method);
     assert_eq!(clear.status, 0, "{}", clear.stderr);

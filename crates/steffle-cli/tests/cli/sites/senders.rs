@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::faults::{PRIVATE, paid};
 use super::relay::Relay;
 use super::{change, expected, handed_out, model};
 use crate::harness::{Place, pairs, people};
@@ -19,13 +20,9 @@ fn refused(reply: &[u8]) -> String {
 /// does not notice.
 #[test]
 fn a_site_does_not_spend_the_book_of_another() {
-    let place = handed_out("senders-requests", &pairs(0..200), &["--silos", "2"]);
-    let init = ["ledger", "init", "silo-1/store.ledger", "--epsilon", "2", "--delta", "1e-6"];
-    assert_eq!(place.run(&init).status, 0);
-    let role = "role = \"both\"\n";
-    change(&place, "silo-1/silo.toml", role, &format!("{role}ledger = \"store.ledger\"\n"));
-    let book = || fs::read(place.path("silo-1/store.ledger")).unwrap();
-    let mut relay = Relay::start(&place, "run", &ROUNDS);
+    let place = paid("senders-requests");
+    let book = || fs::read(place.path("books/silo-000.ledger")).unwrap();
+    let mut relay = Relay::start(&place, "run", &PRIVATE);
     let mut sent = 0;
     let fresh = book();
     while let Some(requests) = relay.next() {
@@ -106,10 +103,6 @@ fn letters_are_signed_where_keys_are_pinned() {
 #[test]
 fn a_site_that_cannot_take_part_does_not_say_why() {
     let place = handed_out("senders-unusable", &pairs(0..200), &["--silos", "2"]);
-    let file = "silo-2/silo-2.csv";
-    let text = place.read(file);
-    let (header, rows) = text.split_once('\n').unwrap();
-    place.write(file, format!("{header}\n\"canary{rows}"));
     change(&place, "silo-2/silo.toml", "label = \"label\"", "label = \"canary\"");
     let mut relay = Relay::start(&place, "run", &ROUNDS);
     let requests = relay.next().unwrap();

@@ -59,9 +59,9 @@ fn a_job_names_no_file_of_the_server() {
     }
     for key in ["records", "attributes"] {
         let job = format!("{whole}\n[train]\n{key} = [\"{secret}\"]\n");
-        assert!(said(job, "").contains(&format!("`{key}` under [train]")));
+        assert!(said(job, &secret).contains(&format!("`{key}` under [train]")));
     }
-    assert!(said(format!("{whole}\n[train]\nprocesses = true\n"), "").contains("`processes`"));
+    assert!(said(format!("{whole}\n[train]\nprocesses = true\n"), &secret).contains("`processes`"));
 }
 
 fn silo(job: &str, path: &str) -> String {
