@@ -19,7 +19,7 @@ pub struct Declared {
     classes: Vec<String>,
     unit: Option<String>,
     #[serde(default)]
-    record_id: Option<String>,
+    pub(super) record_id: Option<String>,
     stratum: Option<String>,
     missing: Missing,
     /// Of its records; none where it has attributes alone.

@@ -21,7 +21,8 @@ use crate::Error;
 use crate::dataset::Dataset;
 use crate::recipe::Recipe;
 use crate::schema::{
-    AttributesFile, Measures, Schema, Summary, attributes, encode, kept_classes, load_attributes,
+    AttributesFile, Measures, Schema, Summary, attributes, encode_any, kept_classes,
+    load_attributes,
 };
 
 /// The files of one party: read when the site starts, encoded when a run has agreed on a schema.
@@ -212,6 +213,8 @@ impl Site {
     fn declared(&self, masked: bool) -> Declared {
         let mut declared = Declared::of(self.name.clone(), &self.recipe);
         if let Some(data) = &self.records {
+            // Found by its name, where the recipe has none.
+            declared.record_id.clone_from(&data.recipe().record_id);
             let summary = Summary::of(data, data.rows());
             declared.summary = Some(if masked { summary.without_numbers() } else { summary });
             declared.largest_unit = data.largest_unit(data.rows());
@@ -277,7 +280,7 @@ impl Holding for Site {
         }
         let refuse = |error: Error| Refused::new(format!("steffle::{}", error.code()), error);
         self.declared(false).accepts(&schema).map_err(refuse)?;
-        let encoded = self.records.as_ref().map(|data| encode(data, data.rows(), &schema));
+        let encoded = self.records.as_ref().map(|data| encode_any(data, data.rows(), &schema));
         Ok(Taken {
             records: encoded.transpose().map_err(refuse)?.map(|encoded| encoded.records),
             attributes: self.sealed(&schema).map_err(refuse)?,

@@ -60,6 +60,21 @@ pub struct Encoded {
 
 /// Encodes rows of a data set; refuses labels and strata that the schema does not know.
 pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, Error> {
+    encode_as(data, rows, schema, true)
+}
+
+/// The same for a site, whose refusal would tell whoever wrote the schema that there is such a row: a
+/// stratum that was not agreed on is in no cell.
+pub(crate) fn encode_any(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, Error> {
+    encode_as(data, rows, schema, false)
+}
+
+fn encode_as(
+    data: &Dataset,
+    rows: &[u32],
+    schema: &Schema,
+    refusing: bool,
+) -> Result<Encoded, Error> {
     let (encoded, unmatched) = encode_rows(data.table(), rows, schema, Merges::Done)?;
     let recipe = schema.recipe();
     let labels = data.label().map_or_else(
@@ -75,9 +90,8 @@ pub fn encode(data: &Dataset, rows: &[u32], schema: &Schema) -> Result<Encoded, 
     let strata = match (data.stratum(), &recipe.stratum) {
         (Some(stratum), Some(name)) => {
             let place = |level: &str| schema.stratum_of(level);
-            // A value that was not agreed on is in no cell.
-            let cells = schema.strata().len() as u16;
-            let place = |level: &str| Some(place(level).unwrap_or(cells));
+            let other = (!refusing).then_some(schema.strata().len() as u16);
+            let place = |level: &str| place(level).or(other);
             Some(numbered(data, stratum, rows, (name, schema.strata()), place, kept)?)
         }
         _ => None,

@@ -20,6 +20,7 @@ use crate::recipe::Recipe;
 use crate::table::{Columns, Dialect, Kind, level_order};
 
 pub use coding::Coding;
+pub(crate) use encode::encode_any;
 pub use encode::{Encoded, FARTHEST, Unmatched, encode, encode_features, encode_features_sparing};
 pub(crate) use favour::{favourable, guessed};
 pub(crate) use groups::{AttributesFile, kept_classes, load_attributes};

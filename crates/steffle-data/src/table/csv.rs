@@ -281,7 +281,8 @@ impl Lines {
     /// A cell without the spaces around it. Of a sealed column every cell of one line is some value: a
     /// refusal would tell something about it.
     fn cell(&self, at: usize) -> Result<Cow<'_, str>, Error> {
-        let bytes = self.record.get(at).unwrap_or_default().trim_ascii();
+        let whole = self.record.get(at).unwrap_or_default();
+        let bytes = whole.trim_ascii();
         let (origin, column) = (|| self.origin.clone(), || self.names[at].clone());
         let refuse = |problem: String| {
             let row = self.row;
@@ -289,7 +290,7 @@ impl Lines {
         };
         if self.sealed[at] {
             // Which rows there are must not depend on what stands in it.
-            if bytes.contains(&b'\n') || bytes.contains(&b'\r') {
+            if whole.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
                 return refuse(
                     "the cell goes on in another line; is a quote not closed?".to_owned(),
                 );

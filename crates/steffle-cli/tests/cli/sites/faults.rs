@@ -320,6 +320,11 @@ pub(crate) fn paid_by(place: &Place, kind: &str) {
         change(place, &file, "simulations = true", "simulations = false");
         let ledger = format!("wait_seconds = 1\nledger = \"../books/silo-00{at}.ledger\"");
         change(place, &file, "wait_seconds = 5", &ledger);
+        if kind == "attributes" {
+            let book = format!("books/silo-00{at}.ledger");
+            let ran = place.run(&["ledger", "people", &book, "--silo", &file]);
+            assert_eq!(ran.status, 0, "{}", ran.stderr);
+        }
     }
 }
 
