@@ -20,6 +20,10 @@ def partition(steffle: Path, place: Path, *how, rows: int | None = None) -> Path
             for at, row in enumerate(rows)
         ]
         file.write_text("\n".join([head, *changed]) + "\n")
+    ids = ["record_id"]
+    for file in sorted(place.glob("records-*.csv")):
+        ids += [row.split(",", 1)[0] for row in file.read_text().splitlines()[1:]]
+    (place / "people.csv").write_text("\n".join(ids) + "\n")
     return place
 
 
@@ -60,6 +64,8 @@ def silo(
         settings["data"] = f"{parts}/records-{number}.csv"
     if role != "records":
         settings["attributes"] = f"{parts}/attributes-{number}.csv"
+    if role == "attributes":
+        settings["people"] = f"{parts}/people.csv"
     if ledger and role != "records":
         settings["ledger"] = str(ledger)
     policy = {"simulations": not ledger}

@@ -328,7 +328,7 @@ impl Node {
                 if let Some(masking) = &mut self.masking {
                     masking.end()?;
                 }
-                Err(self.told(refused))
+                Err(self.told_under_masks(refused, envelope.kind))
             }
         }
     }

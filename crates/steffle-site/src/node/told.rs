@@ -2,7 +2,7 @@
 //! its data, and nothing that is about its records alone.
 
 use steffle_privacy::ledger::{Cost, GrantId, Offer, Share};
-use steffle_wire::{Closed, Refused};
+use steffle_wire::{Closed, Kind, Refused};
 
 use super::Node;
 use super::mask::CODE;
@@ -70,11 +70,34 @@ impl Node {
         std::mem::take(&mut self.remarks)
     }
 
+    /// The same under masks.
+    pub(super) fn told_under_masks(&mut self, refused: Refused, kind: Kind) -> Refused {
+        self.remarks.push(refused.to_string());
+        unsaid(refused, kind)
+    }
+
     /// A refusal as others are told, and a remark of it.
     pub(super) fn told(&mut self, refused: Refused) -> Refused {
         self.remarks.push(refused.to_string());
         told(refused)
     }
+}
+
+/// The code of a refusal under masks that tells nothing but that there is one.
+const UNSAID: &str = "steffle::node::unsaid";
+
+/// A refusal as others are told under masks. Once a run is open, which of two reasons it was may depend on
+/// records: a scale that is too small for the price is refused by the ledger, and one for which records
+/// reach too far by the division. Whoever chooses the scale would learn which came first, and by that how
+/// far the records of one site reach. So both are told in the same words, under the same code.
+fn unsaid(refused: Refused, kind: Kind) -> Refused {
+    let refused = told(refused);
+    if kind == Kind::Open || WITH_WORDS.contains(&refused.code.as_str()) {
+        return refused;
+    }
+    let text =
+        "this site cannot answer, and does not say why; its owner finds the reason in its log";
+    Refused::new(UNSAID, text)
 }
 
 /// A refusal as others are told: words that could be about records stay here.

@@ -6,7 +6,7 @@ use super::*;
 
 /// Codes that lose their words, as the comment on [`WITH_WORDS`] says; those below `steffle::privacy` and
 /// `steffle::data` do so by what they begin with.
-const WITHOUT_WORDS: [&str; 22] = [
+const WITHOUT_WORDS: [&str; 23] = [
     "steffle::ledger::budget",
     "steffle::ledger::columns",
     "steffle::ledger::list",
@@ -24,6 +24,7 @@ const WITHOUT_WORDS: [&str; 22] = [
     "steffle::node::response",
     "steffle::node::schema",
     "steffle::node::scores",
+    "steffle::node::unsaid",
     "steffle::one_shot::rare_column",
     "steffle::one_shot::release",
     "steffle::privacy",
