@@ -36,14 +36,12 @@ impl Offer {
     pub fn fits(&self) -> Result<(), Refusal> {
         let gaussian = matches!(self.claim, Claim::Gaussian | Claim::Shared(_));
         let fits = match (self.kind(), self.mode.as_str()) {
-            (_, _) if self.claim == Claim::Nothing => true,
             (None, _) => true,
             (Some(Kind::Classes), _) => self.claim == Claim::Pure,
-            (Some(Kind::Features | Kind::Counts), _) => gaussian,
             (Some(Kind::Sums), "poisson") => matches!(self.claim, Claim::Sampled(_)),
-            (Some(Kind::Sums), _) => gaussian,
+            (Some(Kind::Sums | Kind::Features | Kind::Counts), _) => gaussian,
         };
-        if fits {
+        if fits || self.claim == Claim::Nothing {
             return Ok(());
         }
         let Self { method, mode, .. } = self;

@@ -90,7 +90,7 @@ impl Book {
     fn name_columns(&mut self, columns: &StoreColumns) -> Result<(), Refusal> {
         if self.columns.is_some() {
             return Err(Refusal::Columns(
-                "they are named already, for the life of the store".into(),
+                "they are named already, for the life of the store: `steffle ledger show` shows them".into(),
             ));
         }
         self.columns = Some(columns.clone());

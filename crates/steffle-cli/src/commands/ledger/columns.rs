@@ -24,16 +24,13 @@ pub(super) fn columns(args: &LedgerColumnsArgs, output: Output) -> Result<(), Fa
 /// What was typed, or stands in the recipe of a `silo.toml`.
 pub(super) fn named(args: &ColumnsArgs) -> Result<StoreColumns, Failure> {
     let ColumnsArgs { sensitive, classes, record_id, unit, silo } = args;
-    let named = match silo {
-        Some(path) => {
-            let recipe = Silo::read(path)?.recipe;
-            let record_id = recipe.record_id.unwrap_or_default();
-            StoreColumns::new(recipe.sensitive, recipe.classes, record_id, recipe.unit)
-        }
-        None => {
-            let record_id = record_id.clone().unwrap_or_default();
-            StoreColumns::new(sensitive.clone(), classes.clone(), record_id, unit.clone())
-        }
+    let named = if let Some(path) = silo {
+        let recipe = Silo::read(path)?.recipe;
+        let record_id = recipe.record_id.unwrap_or_default();
+        StoreColumns::new(recipe.sensitive, recipe.classes, record_id, recipe.unit)
+    } else {
+        let record_id = record_id.clone().unwrap_or_default();
+        StoreColumns::new(sensitive.clone(), classes.clone(), record_id, unit.clone())
     };
     named.map_err(|refusal| Failure::usage("ledger::columns", refusal.to_string()))
 }

@@ -8,7 +8,7 @@ fn of(method: &str, mode: &str, claim: Claim, rounds: u32) -> CheckedOffer {
     Offer { method: method.into(), mode: mode.into(), rounds, ..offer }.check().unwrap()
 }
 
-fn is_act<T: std::fmt::Debug>(result: Result<T, Refusal>) -> bool {
+fn is_act<T>(result: &Result<T, Refusal>) -> bool {
     matches!(result, Err(Refusal::Act(_)))
 }
 
@@ -30,7 +30,7 @@ fn a_method_releases_its_own_kind_of_message() {
             let asked = Entry { kind, ..entry(cost, Charge::All) };
             let paid = store.reserve(grant.unwrap(), asked, NoiseKind::Secure);
             assert_eq!(paid.is_ok(), kind == own, "{method} {kind:?} {paid:?}");
-            assert_eq!(is_act(paid), kind != own);
+            assert_eq!(is_act(&paid), kind != own);
         }
     }
 }
@@ -52,7 +52,7 @@ fn a_claim_is_one_that_the_method_makes() {
         let mut store = MemoryLedger::default();
         let opened = store.open(&of(method, mode, claim, 3), Accounts::One, &Roll::default);
         assert_eq!(opened.is_ok(), fits, "{method} {mode} {claim:?}");
-        assert_eq!(is_act(opened), !fits);
+        assert_eq!(is_act(&opened), !fits);
     }
 }
 
@@ -66,13 +66,13 @@ fn no_round_is_beyond_those_that_were_offered() {
         let ticket = store.reserve(grant, asked, NoiseKind::Secure)?;
         store.commit(ticket, b"reply", [1; 32])
     };
-    assert!(is_act(ask(Some(3))));
+    assert!(is_act(&ask(Some(3))));
     for round in 0..=2 {
         ask(Some(round)).unwrap();
     }
-    assert!(is_act(ask(Some(3))));
+    assert!(is_act(&ask(Some(3))));
     // What belongs to no round is counted.
     ask(None).unwrap();
     ask(None).unwrap();
-    assert!(is_act(ask(None)));
+    assert!(is_act(&ask(None)));
 }
