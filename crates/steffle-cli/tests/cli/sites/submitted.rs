@@ -10,6 +10,9 @@ fn server(place: &Place, job: &str) -> Ran {
     place.run(&[&words[..], &["--out", "run", "--force"]].concat())
 }
 
+/// Makes a job that names this path.
+type Change = fn(&str, &str) -> String;
+
 /// Every way in which a job could name a file, there or not: refused before anything is opened, in the same
 /// words, and without a word of the file.
 #[test]
@@ -27,7 +30,7 @@ fn a_job_names_no_file_of_the_server() {
         assert!(!place.path("run").exists());
         ran.stderr.replace(path, "PATH")
     };
-    let changes: [(&str, fn(&str, &str) -> String, &str); 11] = [
+    let changes: [(&str, Change, &str); 11] = [
         (
             "test",
             |job, path| job.replace("\"people\"", &format!("\"{path}\"")),
