@@ -1,9 +1,7 @@
 //! What a site has on disk, as a node of a run takes it.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 use steffle_attributes::UnitList;
@@ -136,11 +134,26 @@ impl Site {
         if job.silos.is_empty() { job.records.len() + holders } else { job.silos.len() }
     }
 
-    /// The SHA-256 of its files, so that a record of what was said about others is not gone on with.
+    /// A hash of what it holds but for s: records, ids, lists and what columns mean. A record of what was
+    /// said about others is not gone on with, and whoever is told so learns nothing about s, which what was
+    /// released before does not depend on any more.
     pub fn fingerprint(&self) -> Result<[u8; 32], Error> {
         let mut hash = Sha256::new();
-        for path in &self.files {
-            digest(path, &mut hash).map_err(|source| Error::io(path, source))?;
+        let put = |hash: &mut Sha256, numbers: &[u64]| {
+            hash.update((numbers.len() as u64).to_le_bytes());
+            numbers.iter().for_each(|number| hash.update(number.to_le_bytes()));
+        };
+        if let Some(data) = &self.records {
+            put(&mut hash, &data.ids(data.rows()));
+            put(&mut hash, &data.people(data.rows()).unwrap_or_default());
+            put(&mut hash, &data.digests());
+        }
+        if let Classes::File(path) = &self.attributes {
+            let file = AttributesFile::read(path, &self.recipe, &self.recipe.classes)?;
+            put(&mut hash, file.ids());
+        }
+        if let Some(people) = &self.people {
+            hash.update(people.digest());
         }
         // What columns mean changes answers as well.
         hash.update(serde_json::to_vec(&self.recipe).unwrap_or_default());
@@ -287,16 +300,5 @@ impl Holding for Site {
             people: self.people.clone(),
             labels: Some(schema.labels().len()),
         })
-    }
-}
-
-fn digest(path: &Path, hash: &mut Sha256) -> std::io::Result<()> {
-    let mut file = File::open(path)?;
-    let mut chunk = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut chunk)? {
-            0 => return Ok(()),
-            read => hash.update(&chunk[..read]),
-        }
     }
 }

@@ -150,7 +150,7 @@ fn a_header_that_has_s_twice_is_refused() {
         for command in [
             &["train", "--data", "people.csv", "--out", "run", "--epsilon", "1"][..],
             &["data", "partition", "people.csv", "--silos", "2", "--out", "parts"],
-            &["describe", "people.csv"],
+            &["data", "describe", "people.csv"],
         ] {
             let ran = place.run(&[command, &columns].concat());
             assert_eq!(ran.status, 3, "{copy} {command:?}: {}", ran.stdout);
