@@ -131,11 +131,11 @@ impl Ledger for SharedBook {
     ) -> Result<GrantId, Refusal> {
         let spoiled = matches!(self.does, Does::ChargesOthers);
         let roll = || {
-            let Roll { mut ids, units } = roll();
+            let Roll { mut ids, units, people } = roll();
             if spoiled {
                 ids.iter_mut().for_each(|id| *id += 1_000_000);
             }
-            Roll { ids, units }
+            Roll { ids, units, people }
         };
         self.keeper().take_up(offer, accounts, &roll, ended)
     }
@@ -184,6 +184,10 @@ impl Ledger for SharedBook {
 
     fn columns(&self) -> Option<&StoreColumns> {
         Some(&self.columns)
+    }
+
+    fn delta(&self) -> Option<f64> {
+        self.keeper().delta()
     }
 
     fn list(&self) -> Option<([u8; 32], u64)> {

@@ -17,9 +17,10 @@ use crate::mutate::{self, Raw, bytes};
 use crate::spoiled::{Spoil, Spoiled};
 use crate::world::{Files, Setting};
 
-/// Hands a message to a node, as whoever carries it does.
+/// Hands a message to a node, as a carrier does that believes what stands on it.
 pub(crate) fn hand(node: &mut Node, message: &[u8]) -> Answer {
-    node.handle(message)
+    let from = parse(message).map_or(NodeId::SERVER, |(envelope, _)| envelope.from);
+    node.handle(from, message)
 }
 
 /// One world: its files, its nodes, and what its books did.
