@@ -46,12 +46,12 @@ pub fn partition(
     match &data.recipe().partition_by {
         Some(name) => {
             // A run that claims privacy refuses silos that are cut by s.
-            match data.kept_columns().into_iter().find(|(own, _, _)| own == name) {
-                Some((_, _, column)) => sort_by_column(&mut sorted, &column),
-                None => {
-                    let at = data.table().require(name, "the column to partition by")?;
-                    sort_by_column(&mut sorted, &data.table().columns()[at]);
-                }
+            let kept = data.kept_columns().into_iter().find(|(own, _, _)| own == name);
+            if let Some((_, _, column)) = kept {
+                sort_by_column(&mut sorted, &column);
+            } else {
+                let at = data.table().require(name, "the column to partition by")?;
+                sort_by_column(&mut sorted, &data.table().columns()[at]);
             }
         }
         None if heterogeneity > 0.0 => {

@@ -14,6 +14,7 @@ mod relay;
 mod senders;
 mod submitted;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -75,7 +76,7 @@ fn everybody(place: &Place, names: &[String]) -> String {
     for file in names.iter().filter(|name| name.starts_with("records")) {
         for line in place.read(&format!("parts/{file}")).lines().skip(1) {
             let (id, _) = line.split_once(',').unwrap();
-            list += &format!("{id}\n");
+            writeln!(list, "{id}").unwrap();
         }
     }
     list

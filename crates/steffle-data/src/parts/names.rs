@@ -89,16 +89,22 @@ fn used(name: &str, recipe: &Recipe, kept: Kept<'_>) -> Used {
     let is = |role: &Option<String>| role.as_deref() == Some(name);
     let sensitive = recipe.sensitive.iter().any(|own| own == name);
     let id = name == recipe.record_id.as_deref().unwrap_or(RECORD_ID);
-    match kept {
-        Kept::People | Kept::Attributes | Kept::Records(_) if id => Used::RecordId,
-        Kept::People if is(&recipe.unit) => Used::Unit,
-        Kept::Attributes | Kept::Records(_) if sensitive => Used::Sensitive,
-        Kept::People | Kept::Attributes => Used::Nothing,
-        Kept::Records(_) if is(&recipe.unit) => Used::Unit,
-        Kept::Records(_) if name == recipe.label => Used::Label,
-        Kept::Records(data) if data.numeric().any(|(own, _)| own == name) => Used::Number,
-        Kept::Records(data) if data.categorical().any(|(own, _)| own == name) => Used::Category,
-        Kept::Records(_) if is(&recipe.stratum) => Used::Stratum,
-        Kept::Records(_) => Used::Nothing,
+    if id {
+        return Used::RecordId;
     }
+    let data = match kept {
+        Kept::People if is(&recipe.unit) => return Used::Unit,
+        Kept::Attributes if sensitive => return Used::Sensitive,
+        Kept::People | Kept::Attributes => return Used::Nothing,
+        Kept::Records(data) => data,
+    };
+    let roles = [
+        (sensitive, Used::Sensitive),
+        (is(&recipe.unit), Used::Unit),
+        (name == recipe.label, Used::Label),
+        (data.numeric().any(|(own, _)| own == name), Used::Number),
+        (data.categorical().any(|(own, _)| own == name), Used::Category),
+        (is(&recipe.stratum), Used::Stratum),
+    ];
+    roles.into_iter().find(|(own, _)| *own).map_or(Used::Nothing, |(_, used)| used)
 }

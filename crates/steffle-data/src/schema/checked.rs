@@ -64,8 +64,8 @@ fn check_features(agreed: &Agreed) -> Result<(), Error> {
     }
     for mut names in [numeric.collect::<Vec<_>>(), categorical.collect()] {
         names.sort_unstable();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::Schema(format!("column `{}` is named twice", pair[0])));
+        if let Some([name, _]) = names.array_windows().find(|[one, two]| one == two) {
+            return Err(Error::Schema(format!("column `{name}` is named twice")));
         }
     }
     Ok(())
@@ -80,7 +80,7 @@ impl Summary {
         let refuse = |column: &String, role| {
             Err(NameError::NotOffered { column: column.clone(), role }.into())
         };
-        for column in schema.numeric().iter().filter(|column| !numbers(&column.name)) {
+        if let Some(column) = schema.numeric().iter().find(|column| !numbers(&column.name)) {
             return refuse(&column.name, "a column of numbers");
         }
         for column in schema.categorical() {

@@ -25,7 +25,7 @@ impl Unclosed {
 
     /// Whether reading failed with it.
     pub(super) fn is(error: &io::Error) -> bool {
-        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Self>)
     }
 }
 
@@ -69,9 +69,8 @@ impl Quotes {
         }
         for &byte in bytes {
             self.state = match (self.state, byte) {
-                (State::Start | State::Quote, b'"') => State::Quoted,
                 (State::Quoted, b'"') => State::Quote,
-                (State::Quoted, _) => State::Quoted,
+                (State::Start | State::Quote, b'"') | (State::Quoted, _) => State::Quoted,
                 (_, byte) if self.ends_cell(byte) => State::Start,
                 _ => State::Plain,
             };
@@ -79,11 +78,11 @@ impl Quotes {
     }
 
     /// Whether a quoted cell would still be open if the text ended here.
-    pub(super) fn open(&self) -> bool {
+    pub(super) fn open(self) -> bool {
         self.state == State::Quoted
     }
 
-    fn ends_cell(&self, byte: u8) -> bool {
+    fn ends_cell(self, byte: u8) -> bool {
         byte == self.delimiter || byte == b'\n' || byte == b'\r'
     }
 }

@@ -80,8 +80,10 @@ pub(crate) fn recorded(at: usize) -> &'static [Conversation] {
     })
 }
 
+/// A folder of this process.
 pub(crate) fn folder(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("around").join(name)
+    let own = format!("around-{}", std::process::id());
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(own).join(name)
 }
 
 /// What the owner of all files says, in other words; s and its classes stay what they are.

@@ -1,7 +1,8 @@
 //! Attacks around the door to s: names, lists, ids and files in place of numbers.
 //!
-//! Both targets have a longer form, in CONTRIBUTING.md. A finding names its number; the same number gives
-//! the same mutations again.
+//! Both targets have a longer form, in CONTRIBUTING.md. A finding names its number, and the same number
+//! makes the same choices again. The first target's noise is secret, as at real sites: where it decides
+//! what is accepted, later choices can differ.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a test that cannot write its files has to fail
 
 mod book;

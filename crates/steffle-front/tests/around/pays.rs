@@ -174,8 +174,7 @@ impl Market {
             [["female", "male"], ["male", "female"], ["female", ""], ["", "male"]];
         let layouts = [Layout::Whole, Layout::Beside, Layout::Elsewhere];
         let (layout, units) = (*dice.of(&layouts), dice.percent(50));
-        // A job names files that were cut on one machine: units of two silos are two people there.
-        let by_job = dice.percent(30) && !(units && layout == Layout::Elsewhere);
+        let by_job = dice.percent(30);
         let setting = Setting { layout, by_job, masked: false, units };
         let people = People::new(12);
         let values = *dice.of(&VALUES);

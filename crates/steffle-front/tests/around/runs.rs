@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Value, json};
 use steffle_data::{Dialect, Schema};
-use steffle_front::{Erm, Error, Fit, Model, NoiseOrigin, Purchase, Split, Table};
+use steffle_front::{Erm, Error, Fit, Model, NoiseOrigin, Purchase, Split, Table, schema_of_store};
 use steffle_privacy::ledger::{StoreColumns, hexadecimal};
 
 use crate::book::{Does, Overheard, SharedBook, lock};
@@ -84,11 +84,7 @@ fn with_schema(file: &[u8], schema: &Schema) -> Vec<u8> {
 /// Whether a run directory says otherwise about a store's columns than its owner, whose word counts:
 /// commands refuse such a directory before they read a file.
 pub(crate) fn contradicts(schema: &Schema, columns: &StoreColumns) -> bool {
-    let recipe = schema.recipe();
-    recipe.sensitive != columns.sensitive()
-        || schema.classes() != columns.classes()
-        || recipe.record_id.as_deref().unwrap_or("record_id") != columns.record_id()
-        || recipe.unit.as_deref() != columns.unit()
+    schema_of_store(schema, columns).is_err()
 }
 
 /// Buys metrics of a model on somebody's rows; says everything that comes back.

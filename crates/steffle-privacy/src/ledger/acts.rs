@@ -6,8 +6,8 @@
 //!
 //! # Proof
 //! [`Book`](super::Book) asks [`Offer::fits`] before it opens a grant, and [`Offer::allows`] before
-//! it reserves a reply; nothing is read without a reservation. Words that are not in the table below
-//! restrict nothing: a policy that names methods refuses them where they are offered. Tests:
+//! it reserves a reply; nothing is read without a reservation. A method that is not in the table below
+//! is refused by every policy that names methods, modes or notions. Tests:
 //! `tests::acts`.
 
 use super::cost::Kind;
@@ -16,6 +16,9 @@ use super::refusal::Refusal;
 
 /// The method of counts of decisions, whatever model they are about.
 pub const METRICS: &str = "metrics";
+
+/// What counts of decisions are about: they are by label, class and decision.
+const METRICS_NOTION: &str = "equalized-odds";
 
 /// Methods that take rounds.
 const ROUNDS: [&str; 6] = ["steffle", "steffle-nonprivate", "fermi", "dp-fermi", "pf-ld", "fedfdp"];
@@ -32,19 +35,35 @@ impl Offer {
         }
     }
 
+    /// Whether it is known what the method releases: a policy that names anything allows no other.
+    pub(super) fn is_known(&self) -> bool {
+        self.kind().is_some()
+    }
+
     /// Refuses a claim that the method does not make in its mode.
     pub fn fits(&self) -> Result<(), Refusal> {
         let gaussian = matches!(self.claim, Claim::Gaussian | Claim::Shared(_));
         let fits = match (self.kind(), self.mode.as_str()) {
+            // Whatever else the method does, its mode says how its promise is kept.
+            (None, "exact") => gaussian || self.claim == Claim::Pure,
+            (None, "poisson") => matches!(self.claim, Claim::Sampled(_)),
             (None, _) => true,
             (Some(Kind::Classes), _) => self.claim == Claim::Pure,
             (Some(Kind::Sums), "poisson") => matches!(self.claim, Claim::Sampled(_)),
             (Some(Kind::Sums | Kind::Features | Kind::Counts), _) => gaussian,
         };
-        if fits || self.claim == Claim::Nothing {
+        let Self { method, mode, notion, .. } = self;
+        if self.claim == Claim::Nothing {
             return Ok(());
         }
-        let Self { method, mode, .. } = self;
+        if method == METRICS && !notion.is_empty() && notion != METRICS_NOTION {
+            return Err(Refusal::Act(format!(
+                "counts of decisions are by label, which is notion {METRICS_NOTION}, not {notion}"
+            )));
+        }
+        if fits {
+            return Ok(());
+        }
         Err(Refusal::Act(format!("method {method} in mode {mode} makes no such claim")))
     }
 

@@ -234,7 +234,13 @@ impl Policy {
             ("modes", &self.modes, &offer.mode),
             ("notions", &self.notions, &offer.notion),
         ];
+        let named = lists.iter().any(|(_, list, _)| !list.is_empty());
         match lists.into_iter().find(|(_, list, name)| !list.is_empty() && !list.contains(name)) {
+            None if named && !offer.is_known() => Err(Refusal::Policy {
+                what: "methods",
+                given: offer.method.clone(),
+                allowed: "those of which it is known what they release".to_owned(),
+            }),
             None => Ok(()),
             Some((what, list, name)) => {
                 Err(Refusal::Policy { what, given: name.clone(), allowed: list.join(", ") })

@@ -43,11 +43,14 @@ impl Allows {
             Err(Refused::new("steffle::node::policy", format!("this site's policy: {what}")))
         };
         if let Some(most) = self.epsilon.filter(|most| self.takes(offer) > *most) {
-            let (asked, delta) = (offer.epsilon, offer.delta);
-            return refuse(format!(
-                "epsilon {asked} at delta {delta:e} is asked for; at most {most} in one run, at the \
-                 delta of its ledger"
-            ));
+            let asked = offer.epsilon;
+            let at = match self.delta {
+                Some(delta) if offer.delta > delta => {
+                    format!(" at delta {delta:e}, and delta {:e} is asked for", offer.delta)
+                }
+                _ => String::new(),
+            };
+            return refuse(format!("epsilon {asked} is asked for; at most {most} in one run{at}"));
         }
         if let Some(most) = self.rounds.filter(|most| offer.rounds > *most) {
             let asked = offer.rounds;

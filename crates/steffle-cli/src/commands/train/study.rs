@@ -118,12 +118,15 @@ fn files(
         }
     }
     let written = &files.recipe().dialect;
-    let said = !written.columns.is_empty() || written.delimiter.is_some();
+    let set = |key: &&str| files.settings().is_some_and(|settings| settings.contains_key(*key));
+    let said = !written.columns.is_empty()
+        || written.delimiter.is_some()
+        || ["columns", "delimiter", "encoding"].iter().any(set);
     if config.store.is_some() && (said || written.encoding != Encoding::default()) {
         let message = "the job says how the files are written (columns, delimiter or encoding), and \
                        beside a ledger that is their owner's word: another reading has other names \
                        and other ids";
-        let help = "take it out of [recipe.dialect] of the job, and say --columns, --delimiter or \
+        let help = "take it out of [recipe.dialect] and [train] of the job, and say --columns, --delimiter or \
                     --encoding";
         return Err(Failure::data("ledger::dialect", message).help(help));
     }

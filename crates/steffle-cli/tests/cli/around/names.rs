@@ -177,7 +177,7 @@ fn a_quote_that_is_not_closed_is_refused() {
     ] {
         let all = pairs(0..200);
         let mut lines: Vec<String> = all.lines().map(str::to_owned).collect();
-        let at = (row..).find(|&at| lines[at].contains(from)).unwrap();
+        let at = (row..lines.len()).find(|&at| lines[at].contains(from)).unwrap();
         lines[at] = lines[at].replacen(from, to, 1);
         place.write("people.csv", lines.join("\n") + "\n");
         let train = ["train", "--data", "people.csv", "--out", "run", "--epsilon", "1"];
