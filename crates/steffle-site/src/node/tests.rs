@@ -137,6 +137,11 @@ impl Transport for Tapped {
     }
 }
 
+/// What a node answers the server.
+fn ask(node: &mut Node, message: &[u8]) -> Answer {
+    node.handle(NodeId::SERVER, message)
+}
+
 fn question(theta: f64, batch: Batch) -> Question {
     let zero = steffle_wire::CellQuestion {
         combinations: vec![0.5, 0.25, -0.5, 1.0],

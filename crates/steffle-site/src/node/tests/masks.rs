@@ -398,21 +398,19 @@ fn a_site_that_is_started_again_says_the_same_or_nothing() {
         node.masking(site(0, 3, usual.clone(), &kept[0]))
     };
     let mut node = again(houses(3));
-    let replies: Vec<Answer> =
-        own.iter().map(|message| node.handle(NodeId::SERVER, message)).collect();
+    let replies: Vec<Answer> = own.iter().map(|message| ask(&mut node, message)).collect();
     let parts: Vec<Part> = replies.iter().map(|own| parse(&own.reply).unwrap().0.part).collect();
     assert_eq!(parts, [Part::Reply; 4], "describe, meet, join, loss");
     let mut node = again(houses(3));
-    let once_more: Vec<Answer> =
-        own.iter().map(|message| node.handle(NodeId::SERVER, message)).collect();
+    let once_more: Vec<Answer> = own.iter().map(|message| ask(&mut node, message)).collect();
     assert_eq!(replies, once_more);
     assert!(first.0.is_finite());
 
     // Another question under the number of the last one, after a restart.
     let mut node = again(houses(3));
-    own[..3].iter().for_each(|message| drop(node.handle(NodeId::SERVER, message)));
+    own[..3].iter().for_each(|message| drop(ask(&mut node, message)));
     let (envelope, _) = parse(own[3]).unwrap();
-    let other = node.handle(NodeId::SERVER, &seal(&envelope, &Loss { theta: vec![0.3; 3] }));
+    let other = ask(&mut node, &seal(&envelope, &Loss { theta: vec![0.3; 3] }));
     assert!(refusal(&other).text.contains("answered with something else"), "{other:?}");
 
     // Edited data: few records are noticed at once, and more say another hello.
@@ -428,8 +426,7 @@ fn a_site_that_is_started_again_says_the_same_or_nothing() {
         let own = seen.iter().filter(|(node, _)| *node == NodeId::at(0));
         let edited = Node::new(Kept { records: Some(1..31), attributes: Some(1..31) });
         let mut node = edited.masking(site(0, 3, policy, &kept[0]));
-        let answers: Vec<Answer> =
-            own.map(|(_, message)| node.handle(NodeId::SERVER, message)).collect();
+        let answers: Vec<Answer> = own.map(|(_, message)| ask(&mut node, message)).collect();
         assert!(
             answers.iter().any(|answer| {
                 let (envelope, _) = parse(&answer.reply).unwrap();
