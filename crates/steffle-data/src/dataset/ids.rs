@@ -4,12 +4,23 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
+use super::Dataset;
 use crate::Error;
 use crate::recipe::Recipe;
 use crate::table::{Categories, Here, MISSING_LEVEL, Table, plain_number};
 
 /// Below this every whole number is exact in a column of numbers.
 const EXACT: u64 = 1 << 53;
+
+impl Dataset {
+    /// The lasting ids of rows' units, if a unit column is named: the same person has the same id in every
+    /// file.
+    pub(crate) fn people(&self, rows: &[u32]) -> Option<Vec<u64>> {
+        let UnitColumn { of, ids } = self.units.as_ref()?;
+        let id = |&row: &u32| ids.get(of[row as usize] as usize).copied().unwrap_or_default();
+        Some(rows.iter().map(id).collect())
+    }
+}
 
 /// Ids from the record-id column, if one is named; refuses missing, repeated and fractional ids.
 pub(super) fn record_ids(

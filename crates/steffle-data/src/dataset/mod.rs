@@ -269,14 +269,6 @@ impl Dataset {
         self.units.as_ref().map(|units| &units.of[..])
     }
 
-    /// The lasting ids of rows' units, if a unit column is named: the same person has the same id in every
-    /// file.
-    pub(crate) fn people(&self, rows: &[u32]) -> Option<Vec<u64>> {
-        let UnitColumn { of, ids } = self.units.as_ref()?;
-        let id = |&row: &u32| ids.get(of[row as usize] as usize).copied().unwrap_or_default();
-        Some(rows.iter().map(id).collect())
-    }
-
     /// The largest number of the given rows that one unit has: 1 without a unit column.
     pub fn largest_unit(&self, rows: &[u32]) -> usize {
         let Some(units) = self.units() else {

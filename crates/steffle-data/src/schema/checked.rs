@@ -64,7 +64,8 @@ fn check_features(agreed: &Agreed) -> Result<(), Error> {
     }
     for mut names in [numeric.collect::<Vec<_>>(), categorical.collect()] {
         names.sort_unstable();
-        if let Some([name, _]) = names.array_windows().find(|[one, two]| one == two) {
+        let twice = names.iter().zip(names.iter().skip(1)).find(|(one, two)| one == two);
+        if let Some((name, _)) = twice {
             return Err(Error::Schema(format!("column `{name}` is named twice")));
         }
     }

@@ -46,10 +46,9 @@ impl Offer {
         let fits = match (self.kind(), self.mode.as_str()) {
             // Whatever else the method does, its mode says how its promise is kept.
             (None, "exact") => gaussian || self.claim == Claim::Pure,
-            (None, "poisson") => matches!(self.claim, Claim::Sampled(_)),
+            (None | Some(Kind::Sums), "poisson") => matches!(self.claim, Claim::Sampled(_)),
             (None, _) => true,
             (Some(Kind::Classes), _) => self.claim == Claim::Pure,
-            (Some(Kind::Sums), "poisson") => matches!(self.claim, Claim::Sampled(_)),
             (Some(Kind::Sums | Kind::Features | Kind::Counts), _) => gaussian,
         };
         let Self { method, mode, notion, .. } = self;
