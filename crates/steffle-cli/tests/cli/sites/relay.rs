@@ -29,6 +29,12 @@ pub(crate) type Reply = Result<Vec<u8>, String>;
 impl Relay {
     /// Starts the server of a job in `place`, whose run goes to `out`; sites start when asked.
     pub(crate) fn start(place: &Place, out: &str, flags: &[&str]) -> Self {
+        submit(place, &place.read("job.toml"));
+        Self::over(place, out, flags)
+    }
+
+    /// The same for a job that was submitted before.
+    pub(crate) fn over(place: &Place, out: &str, flags: &[&str]) -> Self {
         let job = place.read("job.toml");
         let names = job.lines().filter_map(|line| line.strip_prefix("silo = \""));
         let site = |path: &str| {
@@ -36,7 +42,6 @@ impl Relay {
             Site { command: place.command(&["node", "--stdio", "--silo", path]), running: None }
         };
         let sites = names.map(site).collect();
-        submit(place, &job);
         let server = ["server", "--stdio", "--lead", "lead.toml", "--data", "submitted.toml"];
         let server = place.command(&[&server[..], &["--out", out], flags].concat());
         Self { server: Some(start(server)), sites, carried: 0 }

@@ -113,3 +113,25 @@ fn a_lead_file_is_not_shown() {
     std::fs::remove_file(place.path("lead.toml")).unwrap();
     assert!(server(&place, &job).stderr.contains("lead.toml"));
 }
+
+/// A job that called another column sensitive read the real one as a feature of the server's test rows.
+#[test]
+fn test_rows_are_read_as_their_owner_says() {
+    let place = handed_out("submitted-owner", &pairs(0..100), &["--silos", "2"]);
+    submit(&place, &place.read("job.toml"));
+    let job = place.read("submitted.toml");
+    let other = job.replace("sensitive = [\"group\"]", "sensitive = [\"town\"]");
+    assert_ne!(job, other);
+    let ran = server(&place, &other);
+    assert_eq!(ran.status, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("`recipe.sensitive`"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("group"), "{}", ran.stderr);
+    // Where their owner does not say so, nobody is shown a rate by group.
+    let lead = place.read("lead.toml").replace("groups = true", "groups = false");
+    place.write("lead.toml", lead);
+    let mut relay = super::Relay::over(&place, "run", &["--method", "erm"]);
+    let (status, stderr) = relay.carry_all();
+    assert_eq!(status, 0, "{stderr}");
+    let metrics: serde_json::Value = serde_json::from_str(&place.read("run/metrics.json")).unwrap();
+    assert!(metrics["test"]["demographic_parity"].is_null(), "{}", metrics["test"]);
+}

@@ -113,3 +113,49 @@ fn every_code_of_the_sources_was_decided_about() {
     let open: Vec<&String> = codes.iter().filter(|code| !decided(code)).collect();
     assert!(open.is_empty(), "with words, or without? {open:?}");
 }
+
+/// Which of two reasons it was told a server how far the records of one site reach.
+#[test]
+fn reasons_are_not_told_apart_once_a_masked_run_is_open() {
+    let of = |code: &str, kind| unsaid(Refused::new(code, "it would cost mu 0.7319"), kind);
+    let budget = of("steffle::ledger::budget", Kind::Release);
+    for code in WITHOUT_WORDS {
+        assert_eq!(of(code, Kind::Release), budget, "{code}");
+        assert_eq!(of(code, Kind::Round), budget, "{code}");
+    }
+    // The question alone decides about these.
+    assert_eq!(of(Refused::STATE, Kind::Release).code, Refused::STATE);
+    assert_eq!(of("steffle::ledger::budget", Kind::Open).code, "steffle::ledger::budget");
+}
+
+/// The hash of a short reply can be guessed, and the numbers of a store's replies are its own.
+#[test]
+fn receipts_under_masks_are_blank_whatever_was_claimed() {
+    use steffle_privacy::ledger::{Claim, Kind as Released, NoiseKind, Receipt};
+    let offer = Offer {
+        run: String::new(),
+        method: "randomised-response".into(),
+        mode: String::new(),
+        notion: String::new(),
+        rounds: 1,
+        epsilon: 1.0,
+        delta: 0.0,
+        claim: Claim::Pure,
+        noise: NoiseKind::Secure,
+    };
+    let receipt = Receipt {
+        sequence: 41,
+        grant: GrantId(7),
+        request: [1; 32],
+        fresh: 0,
+        round: None,
+        kind: Released::Classes,
+        cost: Cost::Pure { epsilon: 1.0 },
+        noise: NoiseKind::Secure,
+        reply: [9; 32],
+    };
+    let closed = Closed { receipts: vec![receipt], spent: None };
+    let told = told_at_the_end(closed, offer).unwrap();
+    let found = &told.receipts[0];
+    assert_eq!((found.sequence, found.grant, found.reply), (1, GrantId(0), [0; 32]));
+}
