@@ -9,21 +9,6 @@
 //! of sealed columns takes no name: [`Attributes`], which the door alone reads, or the values of all
 //! columns for a reader that the caller has to name ([`RevealTo`]). The callers are listed in
 //! `crates/steffle/tests/absences.rs`, `sealed_columns_are_revealed_for_named_purposes_only`.
-//!
-//! Neither values nor levels can be printed, cloned or compared:
-//!
-//! ```compile_fail
-//! let sealed = steffle_attributes::SealedColumns::default();
-//! println!("{sealed:?}");
-//! ```
-//! ```compile_fail
-//! let sealed = steffle_attributes::SealedColumns::default();
-//! let copy = sealed.clone();
-//! ```
-//! ```compile_fail
-//! let sealed = steffle_attributes::SealedColumns::default();
-//! let values = sealed.column("sex");
-//! ```
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -54,6 +39,21 @@ pub struct Revealed {
 }
 
 /// The sensitive columns of a table.
+///
+/// Neither values nor levels can be printed, cloned or compared:
+///
+/// ```compile_fail
+/// let sealed = steffle_attributes::SealedColumns::default();
+/// println!("{sealed:?}");
+/// ```
+/// ```compile_fail
+/// let sealed = steffle_attributes::SealedColumns::default();
+/// let copy = sealed.clone();
+/// ```
+/// ```compile_fail
+/// let sealed = steffle_attributes::SealedColumns::default();
+/// let values = sealed.column("sex");
+/// ```
 #[derive(Default)]
 pub struct SealedColumns(Vec<SealedColumn>);
 

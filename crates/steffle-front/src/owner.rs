@@ -42,7 +42,7 @@ pub fn schema_of_store(schema: &Schema, columns: &StoreColumns) -> Result<(), Er
 pub fn schema_of_owner(schema: &Schema, sensitive: &[String]) -> Result<(), Error> {
     let own = &schema.recipe().sensitive;
     if !same(own, sensitive) {
-        return Err(otherwise("sensitive", &list(own), "--sensitive says", &list(sensitive)));
+        return Err(otherwise("sensitive", &list(own), "<sensitive> says", &list(sensitive)));
     }
     without_sensitive(schema, sensitive)
 }

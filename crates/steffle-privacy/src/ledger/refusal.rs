@@ -115,8 +115,8 @@ pub enum Refusal {
     /// A ledger whose owner has not said what its columns are.
     #[error(
         "the attributes store refuses: its ledger does not say which columns are sensitive and who is who; \
-         add them once: steffle ledger columns BOOK --sensitive COLUMN --classes CLASS,CLASS \
-         --record-id COLUMN [--unit COLUMN]"
+         `steffle ledger columns` adds them, once: the sensitive columns, their classes, the column of \
+         record ids and, where a person can have several rows, the column that names the person"
     )]
     NoColumns,
     /// A list of records of which the store knows none, although it knows others.

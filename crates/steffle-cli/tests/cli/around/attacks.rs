@@ -59,6 +59,10 @@ fn a_person_with_other_rows_in_every_run_pays_from_one_account() {
     };
     let first = run("may.csv");
     assert_eq!(first.status, 0, "{}", first.stderr);
+    // No record is known, so the owner is asked; whose rows they are, the column says.
+    let asked = run("june.csv");
+    assert!(asked.status == 3 && asked.stderr.contains("ledger::strangers"), "{}", asked.stderr);
+    assert_eq!(place.run(&["ledger", "admit", "people.ledger"]).status, 0);
     let second = run("june.csv");
     assert_eq!(second.status, 4, "{}", second.stderr);
     assert!(second.stderr.contains("ledger::budget"), "{}", second.stderr);
@@ -122,7 +126,7 @@ fn a_run_directory_does_not_say_how_attributes_are_written() {
     let place = Place::new("around-attributes");
     place.write("people.csv", pairs(0..300));
     let trained = ["train", "--data", "people.csv", "--out", "run", "--rounds", "2"];
-    let ran = place.run(&[&trained[..], &COLUMNS, &["--record-id", "record_id"]].concat());
+    let ran = place.run(&[&trained[..], &COLUMNS].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let mut attributes = String::new();
     for (at, line) in pairs(0..300).lines().enumerate() {

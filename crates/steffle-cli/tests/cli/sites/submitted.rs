@@ -129,6 +129,7 @@ fn test_rows_are_read_as_their_owner_says() {
     // Where their owner does not say so, nobody is shown a rate by group.
     let lead = place.read("lead.toml").replace("groups = true", "groups = false");
     place.write("lead.toml", lead);
+    place.write("submitted.toml", job);
     let mut relay = super::Relay::over(&place, "run", &["--method", "erm"]);
     let (status, stderr) = relay.carry_all();
     assert_eq!(status, 0, "{stderr}");

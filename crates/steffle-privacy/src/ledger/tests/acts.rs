@@ -5,7 +5,9 @@ use super::*;
 fn of(method: &str, mode: &str, claim: Claim, rounds: u32) -> CheckedOffer {
     let delta = if claim == Claim::Pure { 0.0 } else { 1e-6 };
     let offer = offer_of(claim, 2.0, delta, NoiseKind::Secure);
-    Offer { method: method.into(), mode: mode.into(), rounds, ..offer }.check().unwrap()
+    let notion = if method == METRICS { "equalized-odds".into() } else { offer.notion.clone() };
+    let words = Offer { method: method.into(), mode: mode.into(), notion, rounds, ..offer };
+    words.check().unwrap()
 }
 
 fn is_act<T>(result: &Result<T, Refusal>) -> bool {
