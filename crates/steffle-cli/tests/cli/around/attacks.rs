@@ -147,13 +147,11 @@ fn a_run_directory_does_not_say_how_attributes_are_written() {
         ["evaluate", "run", "records.csv", "--attributes", "attributes.csv", "--private"];
     let paid = ["--epsilon", "0.5", "--delta", "1e-6", "--ledger", "people.ledger", "--json"];
     let ran = place.run(&[&evaluate[..], &paid].concat());
-    // With the columns of the directory, the header would be a row, and everybody's class `pos` or `neg`.
-    if ran.status == 0 {
-        let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-        assert_eq!(found["records"].as_u64(), Some(300), "{found}");
-        assert!(!ran.stdout.contains("hiv") && !ran.stdout.contains("pos"), "{}", ran.stdout);
-    } else {
-        assert_eq!(ran.status, 3, "{}", ran.stderr);
-        assert!(!ran.stderr.contains("pos"), "{}", ran.stderr);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    // With the columns of the directory nobody would have a declared class. 150 or so have each; noise of
+    // this deviation is 100 off with a probability below 1e-30.
+    let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    for group in found["groups"].as_array().unwrap() {
+        assert!(group["records"].as_f64().unwrap() > 30.0, "{group}");
     }
 }
