@@ -25,6 +25,7 @@ mod write;
 use std::fmt;
 
 use steffle_attributes::SealedColumns;
+pub(crate) use steffle_privacy::ledger::same_name;
 
 use crate::{Error, NameError};
 
@@ -285,11 +286,6 @@ impl PartialEq for Table {
         (&self.names, &self.columns, self.first_row, &self.reading, &self.spoiled)
             == (&other.names, &other.columns, other.first_row, &other.reading, &other.spoiled)
     }
-}
-
-/// Whether two names are the same but for case and the spaces around them.
-pub(crate) fn same_name(one: &str, two: &str) -> bool {
-    one == two || one.trim().to_lowercase() == two.trim().to_lowercase()
 }
 
 /// Refuses names of a table of which two are that of one sensitive column.
