@@ -131,13 +131,17 @@ pub(crate) struct LedgerColumnsArgs {
 /// are added; nobody is ever taken away.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
-  steffle ledger people people.ledger --silo silo.toml")]
+  steffle ledger people people.ledger --silo silo.toml
+  steffle ledger people people.ledger --silo silo.toml --list people.csv")]
 pub(crate) struct LedgerPeopleArgs {
     /// The book
     pub(crate) path: PathBuf,
     /// The site's own file, which names the list
     #[arg(long, value_name = "FILE")]
     pub(crate) silo: PathBuf,
+    /// Write this list into a silo.toml that names none yet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) list: Option<PathBuf>,
 }
 
 /// Admit a list of people of whom the store knows none

@@ -114,7 +114,7 @@ const PEOPLE: &str = "role attributes, and no other, names `people`: a file of y
                       ids (and units) of everybody whom other sites may ask about. They are charged for \
                       what is released, and nobody else is answered about. Add the line \
                       people = \"FILE\" above the first [section]; if everybody is in your attributes \
-                      file, that may be the same file. Then `steffle ledger people` accepts the list";
+                      file, that may be the same file. `steffle ledger people` writes the line and accepts the list";
 
 fn sent() -> PathBuf {
     PathBuf::from("sent")

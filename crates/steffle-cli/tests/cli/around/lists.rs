@@ -117,6 +117,27 @@ fn announced_units_are_compared_with_the_holders_own_list() {
     assert_eq!(status, 0, "{stderr}");
 }
 
+/// A `silo.toml` and a book that were made before lists and columns: what to add is said, and a command adds
+/// it.
+#[test]
+fn files_made_before_are_told_what_to_add() {
+    let place = holder("around-before", &pairs(0..200), &[]);
+    change(&place, "attributes-1/silo.toml", "people = \"people.csv\"\n", "");
+    let ran = place.run(&["silo", "check", "attributes-1/silo.toml"]);
+    assert!(ran.status == 3 && ran.stderr.contains("steffle ledger people"), "{}", ran.stderr);
+    let columns = ["--sensitive", "group", "--classes", "a,b", "--record-id", "record_id"];
+    let init = ["ledger", "init", "store.ledger", "--epsilon", "1", "--delta", "1e-6"];
+    assert_eq!(place.run(&[&init[..], &columns].concat()).status, 0);
+    let list = ["--silo", "attributes-1/silo.toml", "--list", "attributes-1/people.csv"];
+    let accept = [&["ledger", "people", "store.ledger"][..], &list].concat();
+    for _ in 0..2 {
+        let ran = place.run(&accept);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+    }
+    assert!(place.read("attributes-1/silo.toml").contains("\npeople = \"people.csv\"\n"));
+    assert_eq!(place.run(&["silo", "check", "attributes-1/silo.toml"]).status, 0);
+}
+
 /// A list that its owner did not accept is not used.
 #[test]
 fn a_list_is_the_one_that_the_ledger_accepted() {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use steffle_data::Schema;
 use steffle_wire::{
-    Envelope, Join, Kind, Loss, Part, Reader, Refused, SchemaHash, decode, parse, payload, seal,
+    Envelope, Join, Kind, Loss, Opening, Part, Reader, Refused, SchemaHash, decode, parse, payload,
+    seal,
 };
 
 use crate::harness::{Place, pairs};
@@ -82,8 +83,8 @@ fn refused(reply: &[u8]) -> Option<Refused> {
     (envelope.part == Part::Refusal).then(|| decode(Reader::new(payload(reply))).unwrap())
 }
 
-fn site(name: &str) -> Place {
-    let place = handed_out(name, &pairs(0..200), &["--silos", "2"]);
+fn site(name: &str, silos: &str) -> Place {
+    let place = handed_out(name, &pairs(0..200), &["--silos", silos]);
     let init = ["ledger", "init", "one.ledger", "--silo", "silo-1/silo.toml"];
     let ran = place.run(&[&init[..], &["--epsilon", "0.1", "--delta", "1e-6"]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
@@ -97,7 +98,7 @@ fn site(name: &str) -> Place {
 /// followed told the class of 40 of 40 people; a refusal printed a cell.
 #[test]
 fn no_name_in_a_schema_leads_to_s() {
-    let place = site("around-names");
+    let place = site("around-names", "2");
     let mut relay = Relay::start(&place, "run", &["--rounds", "2", "--epsilon", "1"]);
     let mut tried = 0;
     while let Some(requests) = relay.next() {
@@ -130,6 +131,82 @@ fn no_name_in_a_schema_leads_to_s() {
     relay.kill_server();
     let found = place.json(&["ledger", "show", "one.ledger"]);
     assert_eq!(found["runs"].as_array().map(Vec::len), Some(0), "{found}");
+}
+
+/// A scale of t / f32::MAX made a site refuse exactly where one of its records exceeds t.
+#[test]
+fn no_scale_in_a_schema_makes_a_site_refuse() {
+    let place = site("around-scales", "2");
+    for scale in [1e-300, 1e-40, 1e-30, 3e-37] {
+        let mut relay =
+            Relay::start(&place, "run", &["--rounds", "2", "--epsilon", "1", "--force"]);
+        let mut joined = false;
+        while let Some(requests) = relay.next() {
+            let (node, request) = &requests[0];
+            let (envelope, reader) = parse(request).unwrap();
+            if envelope.kind == Kind::Join {
+                let mut join: Join = decode(reader).unwrap();
+                let mut schema: Value = serde_json::from_slice(&join.schema).unwrap();
+                schema["numeric"][0]["scale"] = json!(scale);
+                join.schema = serde_json::to_vec(&schema).unwrap();
+                let hash = serde_json::from_slice::<Schema>(&join.schema).unwrap().hash();
+                let join = seal(&Envelope { schema: SchemaHash(hash), ..envelope }, &join);
+                let reply = relay.ask(&[(*node, join)]).remove(0).unwrap();
+                assert!(refused(&reply).is_none(), "{scale}: {:?}", refused(&reply));
+                joined = true;
+                break;
+            }
+            let replies = relay.ask(&requests);
+            relay.give(&replies);
+        }
+        assert!(joined);
+        relay.kill_server();
+    }
+}
+
+/// With words in the offer that a site allows, rounds of another method were answered.
+#[test]
+fn allowed_words_do_not_allow_other_acts() {
+    let place = site("around-words", "1");
+    change(&place, "silo-1/silo.toml", "[policy]\n", "[policy]\nmethods = [\"one-shot\"]\n");
+    let private = ["--rounds", "2", "--epsilon", "0.05", "--delta", "1e-6", "--noise", "secure"];
+    for notion in ["demographic-parity", "equal-opportunity"] {
+        let mut relay = Relay::start(&place, "run", &[&private[..], &["--force"]].concat());
+        let mut acts = 0;
+        while let Some(requests) = relay.next() {
+            let (node, request) = &requests[0];
+            let (envelope, reader) = parse(request).unwrap();
+            if envelope.kind == Kind::Open {
+                let mut opening: Opening = decode(reader).unwrap();
+                opening.offer.method = "one-shot".into();
+                opening.offer.notion = notion.into();
+                let reply = relay.ask(&[(*node, seal(&envelope, &opening))]).remove(0).unwrap();
+                let word = refused(&reply);
+                if notion == "equal-opportunity" {
+                    assert!(word.unwrap().text.contains("the run is about"), "another notion");
+                    acts += 1;
+                    break;
+                }
+                assert!(word.is_none(), "{word:?}");
+                let done = relay.ask(&requests[1..]);
+                relay.give(&[vec![Ok(reply)], done].concat());
+                continue;
+            }
+            if envelope.kind == Kind::Round {
+                let reply = relay.ask(&requests[..1]).remove(0).unwrap();
+                let refusal = refused(&reply).expect("a round of another method was answered");
+                assert_eq!(refusal.code, "steffle::ledger::act", "{refusal}");
+                acts += 1;
+                break;
+            }
+            let replies = relay.ask(&requests);
+            relay.give(&replies);
+        }
+        assert_eq!(acts, 1, "{notion}");
+        relay.kill_server();
+    }
+    let book = place.json(&["ledger", "show", "one.ledger"]);
+    assert_eq!(book["epsilon_spent"].as_f64().map(|spent| spent < 0.051), Some(true), "{book}");
 }
 
 /// Two columns of the name of a sensitive one, as joins of tables write them.
