@@ -15,8 +15,11 @@ use steffle::protocol::{
 use steffle::server::Tolerance;
 use steffle::train::{FitRule, OneShotTerms, erm};
 use steffle_data::Schema;
-use steffle_privacy::NoiseShares;
 use steffle_privacy::ledger::{Claim, NoiseKind, Offer};
+use steffle_privacy::{
+    Accountant, Event, Neighbours, NoiseShares, Poisson, Rounds, SampleRate, Sampling, calibrate,
+    discrete,
+};
 
 use crate::world::{SITES, Setting};
 
@@ -50,6 +53,8 @@ pub(crate) enum Script {
     Blocks,
     /// Rounds that every person pays for by what they cost them.
     Accounts,
+    /// Rounds about secret batches.
+    Poisson,
     OneShot,
     Pooled,
     Classes,
@@ -58,11 +63,12 @@ pub(crate) enum Script {
 }
 
 impl Script {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Losses,
         Self::Rounds,
         Self::Blocks,
         Self::Accounts,
+        Self::Poisson,
         Self::OneShot,
         Self::Pooled,
         Self::Classes,
@@ -84,7 +90,9 @@ impl Script {
     fn method(self) -> &'static str {
         match self {
             Self::Losses => "erm",
-            Self::Rounds | Self::Blocks | Self::Accounts | Self::SharedRounds => "steffle",
+            Self::Rounds | Self::Blocks | Self::Accounts | Self::Poisson | Self::SharedRounds => {
+                "steffle"
+            }
             Self::OneShot | Self::Pooled => "one-shot",
             Self::Classes => "randomised-response",
             Self::Counts => "metrics",
@@ -112,7 +120,7 @@ pub(crate) fn agreement(script: Script, schema: &Schema, run: u8, noise: NoiseKi
         noise,
         kind: RunKind {
             method: script.method().to_owned(),
-            mode: "exact".to_owned(),
+            mode: if script == Script::Poisson { "poisson" } else { "exact" }.to_owned(),
             notion: if counts { "equalized-odds" } else { "demographic-parity" }.to_owned(),
         },
     }
@@ -176,6 +184,7 @@ pub(crate) fn play<T: Transport>(
             }
             federation.close()?;
         }
+        Script::Poisson => sampled(federation, &theta)?,
         Script::OneShot | Script::Pooled => {
             let pooling = match script {
                 Script::OneShot => Pooling::Local,
@@ -212,6 +221,38 @@ pub(crate) fn play<T: Transport>(
             federation.close()?;
         }
     }
+    Ok(())
+}
+
+/// The census and two rounds about secret batches of half of the records.
+fn sampled<T: Transport>(
+    federation: &mut Federation<T>,
+    theta: &[f64],
+) -> Result<(), FederationError> {
+    const ROUNDS: u32 = 2;
+    let rate = SampleRate::try_from(0.5).unwrap();
+    let event = Event {
+        sampling: Sampling::Poisson(rate),
+        neighbours: Neighbours::ReplaceCentred,
+        noise_multiplier: 1.0.try_into().unwrap(),
+        rounds: Rounds::try_from(u64::from(ROUNDS) + 1).unwrap(),
+    };
+    let (epsilon, delta) =
+        discrete::reduced(1.0.try_into().unwrap(), 1e-6.try_into().unwrap()).unwrap();
+    let found = calibrate::noise_multiplier(Accountant::Pld, event, epsilon, delta).unwrap();
+    let noise_multiplier = found.noise_multiplier;
+    let claim = Claim::Sampled(event.with_noise(noise_multiplier));
+    let offer = federation.offer(claim, 1.0, 1e-6, ROUNDS + 1)?;
+    let terms = Terms::Poisson { sampler: Poisson(rate), noise_multiplier, table: SHARE.table };
+    federation.open(offer, |offer| Opening { terms, ..Opening::plain(offer) })?;
+    for round in 0..=ROUNDS {
+        let mut asked = question(theta, f64::from(round), Batch::All);
+        if round == 0 {
+            asked.cells.iter_mut().for_each(|cell| cell.combinations.fill(0.0));
+        }
+        federation.round(round, &asked)?;
+    }
+    federation.close()?;
     Ok(())
 }
 
