@@ -105,10 +105,10 @@ fn pays(most: u64, does: &Does) -> Result<Paid, String> {
         total = paid.collect::<Result<Vec<Paid>, String>>()?.iter().fold(total, Paid::add);
         sequences += BATCH;
     }
-    let Paid { purchases, accepted, replies, moved, worst } = total;
+    let Paid { purchases, accepted, replies, moved, sampled, worst } = total;
     println!(
         "{sequences} sequences of {purchases} purchases, {accepted} to their end; {replies} replies, of \
-         which one person moved {moved}; largest move over its charge {worst:.9}"
+         which one person moved {moved}, {sampled} of them sampled; largest move over its charge {worst:.9}"
     );
     Ok(total)
 }
@@ -117,10 +117,10 @@ fn pays(most: u64, does: &Does) -> Result<Paid, String> {
 #[test]
 fn who_is_moved_pays() {
     let total = pays(asked("STEFFLE_AROUND_SEQUENCES").unwrap_or(400), &Does::Keeps).unwrap();
-    let Paid { purchases, accepted, replies, moved, worst } = total;
+    let Paid { purchases, accepted, replies, moved, sampled, worst } = total;
     assert!(accepted * 4 > purchases && replies > purchases, "{total:?}");
     // The person has to be seen, and prices are exact.
-    assert!(moved * 10 > replies && worst > 0.99, "{total:?}");
+    assert!(moved * 10 > replies && sampled > 0 && worst > 0.99, "{total:?}");
 }
 
 /// A book that charges other people than those whom a run is about is caught.

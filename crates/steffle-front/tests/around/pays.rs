@@ -39,6 +39,8 @@ pub(crate) struct Paid {
     pub(crate) replies: u64,
     /// Of these, those that the person moved.
     pub(crate) moved: u64,
+    /// Those of sampled plans among them.
+    pub(crate) sampled: u64,
     /// The largest move of a message with Gaussian noise over its charge.
     pub(crate) worst: f64,
 }
@@ -49,6 +51,7 @@ impl Paid {
         self.accepted += other.accepted;
         self.replies += other.replies;
         self.moved += other.moved;
+        self.sampled += other.sampled;
         self.worst = self.worst.max(other.worst);
         self
     }
@@ -180,7 +183,12 @@ impl Market {
         let values = *dice.of(&VALUES);
         let row = Row { sex: values[0].to_owned(), ..people.0[0][dice.below(12)].clone() };
         let target = Target { row, units, ids: BTreeSet::new() };
-        let policy = || Policy { pure_share: 0.4, simulations: true, ..Policy::of(6.0, 1e-4) };
+        let policy = || Policy {
+            pure_share: 0.3,
+            sampled_share: 0.3,
+            simulations: true,
+            ..Policy::of(8.0, 1e-4)
+        };
         let book = |_| SharedBook::new(policy(), &columns(units), does.clone());
         let books = [0, 1].map(|_| (0..setting.parties()).map(book).collect());
         Self { setting, target, values, people, books, folder, fresh: 5000 }
@@ -213,7 +221,7 @@ impl Market {
 
     /// Buys the same in both worlds; whether both got all of it.
     fn purchase(&self, dice: &mut Dice, files: &[Files; 2], number: u64) -> bool {
-        const SCRIPTS: [Script; 7] = [
+        const SCRIPTS: [Script; 8] = [
             Script::Accounts,
             Script::Accounts,
             Script::Blocks,
@@ -221,6 +229,7 @@ impl Market {
             Script::Classes,
             Script::Counts,
             Script::OneShot,
+            Script::Poisson,
         ];
         let Setting { layout, units, .. } = self.setting;
         let worlds = || files.iter().zip(&self.books);
@@ -303,6 +312,8 @@ fn compare(one: &Kept, two: &Kept, target: &Target, pots: (f64, f64)) -> Result<
         }
         match entry.cost {
             Cost::Pure { .. } => pure += moved,
+            // A sampled plan is paid for as a whole when it is opened, outside of the Gaussian pot.
+            Cost::Planned { .. } => paid.sampled += u64::from(moved > 0.0),
             _ => gaussian += if entry.kind == Kind::Features { 0.0 } else { moved },
         }
     }
